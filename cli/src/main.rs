@@ -1,0 +1,2 @@
+//! Lingua command line.
+fn main() {}
