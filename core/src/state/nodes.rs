@@ -1,0 +1,232 @@
+//! Nodes: registration, generations, heartbeats, drain, removal.
+
+use crate::state::limits::ModelLosses;
+use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
+use crate::state::{Node, State};
+use crate::{Micros, ModelId, NodeNum, NodeRef};
+
+/// Range of a node's maximum of concurrent jobs.
+pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
+
+/// Usage older than this is unknown.
+const USAGE_LIFE: Micros = Micros::secs(600);
+
+impl State {
+    /// Opens a generation. Leases of the former one stay until they end: the jobs may still run.
+    pub(super) fn register(
+        &mut self,
+        now: Micros,
+        register: &Register,
+    ) -> Result<NodeRef, RegisterError> {
+        if !MAX_JOBS.contains(&register.max_jobs) {
+            return Err(RegisterError::MaxJobs(register.max_jobs));
+        }
+        let num = self.number(now, register)?;
+        if let Err(full) = self.directory.list(num, &register.caps) {
+            self.nodes[num.index()].live = false;
+            return Err(full.into());
+        }
+        self.free.resize(self.directory.class_count(), Default::default());
+        let forget_counter = self.config.missing_counter;
+        let node = &mut self.nodes[num.index()];
+        node.generation += 1;
+        node.live = true;
+        node.owner = register.owner;
+        node.max_jobs = register.max_jobs;
+        node.reported = false;
+        node.draining = false;
+        node.overused = false;
+        node.unleased = 0;
+        node.unleased_before = 0;
+        node.last_seen = now;
+        node.interval = None;
+        node.presence_until = now + self.config.presence_unknown;
+        if forget_counter {
+            node.counter = 0;
+        }
+        let generation = node.generation;
+        self.refresh(num);
+        Ok(NodeRef { num, generation })
+    }
+
+    /// Takes note of a report and renews the node's leases.
+    pub(super) fn heartbeat(
+        &mut self,
+        now: Micros,
+        node_ref: NodeRef,
+        report: &Report,
+    ) -> Result<(), StaleGeneration> {
+        self.current(node_ref)?;
+        let num = node_ref.num;
+        self.sweep_node(now, num);
+        self.list_models(num, report);
+        let life = self.config.lease;
+        let usage_max = self.config.usage_max;
+        let presence_unknown = self.config.presence_unknown;
+        let node = &mut self.nodes[num.index()];
+        if node.reported {
+            node.interval = Some(now - node.last_seen);
+        }
+        node.reported = true;
+        node.last_seen = now;
+        node.presence_until = now + node.interval.map_or(presence_unknown, triple);
+        if let Some(max_jobs) = report.max_jobs.filter(|max| MAX_JOBS.contains(max)) {
+            node.max_jobs = max_jobs;
+        }
+        node.renew(now, life, report.running);
+        let beyond = report.running.saturating_sub(node.leases.len() as u32);
+        node.unleased = beyond.min(node.unleased_before);
+        node.unleased_before = beyond;
+        if report.usage.iter().any(Option::is_some) {
+            node.usage_known_at = now;
+            let busiest = report.usage.iter().flatten().max().copied().unwrap_or(0);
+            node.overused = usage_max.is_some_and(|max| busiest >= max);
+        } else if now - node.usage_known_at > USAGE_LIFE {
+            node.overused = false;
+        }
+        self.refresh(num);
+        Ok(())
+    }
+
+    pub(super) fn drain(&mut self, node: NodeRef, draining: bool) -> Result<(), StaleGeneration> {
+        self.current(node)?;
+        self.nodes[node.num.index()].draining = draining;
+        self.refresh(node.num);
+        Ok(())
+    }
+
+    /// Ends a generation: the node is in no index; its leases end with their attempts.
+    pub(super) fn remove(&mut self, now: Micros, node: NodeRef) -> Result<(), StaleGeneration> {
+        self.current(node)?;
+        self.sweep_node(now, node.num);
+        self.nodes[node.num.index()].live = false;
+        self.refresh(node.num);
+        if !self.config.stale_members {
+            self.directory.unlist(node.num);
+        }
+        Ok(())
+    }
+
+    /// Takes a model out of a node's index until a heartbeat lists it again.
+    pub(super) fn model_lost(
+        &mut self,
+        now: Micros,
+        node: NodeRef,
+        model: ModelId,
+    ) -> Result<(), StaleGeneration> {
+        self.current(node)?;
+        self.nodes[node.num.index()].model_losses.count(now, model);
+        let Some(caps) = self.directory.capabilities(node.num) else { return Ok(()) };
+        let mut models = caps.models.clone();
+        models.retain(|&m| m != model);
+        self.relist(node.num, models);
+        Ok(())
+    }
+
+    /// The node of a current generation.
+    pub(super) fn current(&self, node: NodeRef) -> Result<&Node, StaleGeneration> {
+        match self.nodes.get(node.num.index()) {
+            Some(n) if n.live && n.generation == node.generation => Ok(n),
+            _ => Err(StaleGeneration),
+        }
+    }
+
+    /// Nodes whose presence ended and that nobody removed: their owner died with them.
+    pub fn absent(&self, now: Micros) -> impl Iterator<Item = NodeRef> + '_ {
+        self.nodes.iter().enumerate().filter_map(move |(num, node)| {
+            (node.live && node.presence_until <= now).then_some(NodeRef {
+                num: NodeNum(num as u32),
+                generation: node.generation,
+            })
+        })
+    }
+
+    /// The number of a name, given for good at its first registration.
+    fn number(&mut self, now: Micros, register: &Register) -> Result<NodeNum, RegisterError> {
+        if let Some(&num) = self.number_of.get(&register.name) {
+            self.sweep_node(now, num);
+            return Ok(num);
+        }
+        let num = NodeNum(self.nodes.len() as u32);
+        if num.0 >= Self::NODES_MAX {
+            return Err(RegisterError::TooManyNodes(Self::NODES_MAX));
+        }
+        self.nodes.push(Node::new(register));
+        self.loads.push(0);
+        self.number_of.insert(register.name.clone(), num);
+        Ok(num)
+    }
+
+    fn list_models(&mut self, num: NodeNum, report: &Report) {
+        let Some(models) = &report.models else { return };
+        if self.directory.capabilities(num).is_some_and(|caps| caps.models != *models) {
+            self.relist(num, models.clone());
+        }
+    }
+
+    /// Moves a node to the class of its new models.
+    fn relist(&mut self, num: NodeNum, models: Vec<ModelId>) {
+        let Some(caps) = self.directory.capabilities(num) else { return };
+        let mut caps = caps.clone();
+        caps.models = models;
+        if let Some(class) = self.directory.class_of_node(num) {
+            self.free[class.0 as usize].remove(num.0);
+        }
+        // The pairs are the same ones the node has just left, so there is room.
+        let listed = self.directory.list(num, &caps);
+        assert!(listed.is_ok(), "a node left each shard that it joins");
+        self.free.resize(self.directory.class_count(), Default::default());
+        self.refresh(num);
+    }
+
+    /// Brings the indexes in line with a node after any change to it.
+    pub(super) fn refresh(&mut self, num: NodeNum) {
+        let node = &self.nodes[num.index()];
+        let busy = node.busy();
+        self.loads[num.index()] = busy;
+        let may_take = node.live && node.reported && !node.draining && !node.overused;
+        let listed_dead = self.config.stale_members && !node.live;
+        let has_room = may_take && busy < node.max_jobs;
+        let Some(class) = self.directory.class_of_node(num) else { return };
+        self.directory.set_available(num, may_take || listed_dead);
+        let free = &mut self.free[class.0 as usize];
+        if has_room {
+            free.insert(num.0);
+        } else {
+            free.remove(num.0);
+        }
+    }
+}
+
+impl Node {
+    fn new(register: &Register) -> Self {
+        Self {
+            generation: 0,
+            live: false,
+            owner: register.owner,
+            max_jobs: register.max_jobs,
+            leases: Vec::with_capacity(register.max_jobs as usize),
+            unleased: 0,
+            unleased_before: 0,
+            reported: false,
+            draining: false,
+            overused: false,
+            usage_known_at: Micros::ZERO,
+            last_seen: Micros::ZERO,
+            interval: None,
+            presence_until: Micros::ZERO,
+            counter: 0,
+            model_losses: ModelLosses::default(),
+            expiry_at: Micros::NEVER,
+        }
+    }
+
+    /// Slots taken, by leases or by jobs the node has beyond them.
+    pub(super) fn busy(&self) -> u32 {
+        self.leases.len() as u32 + self.unleased
+    }
+}
+
+fn triple(interval: Micros) -> Micros {
+    Micros(interval.0.saturating_mul(3))
+}
