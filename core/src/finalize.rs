@@ -175,8 +175,8 @@ impl Segmenter {
         if now < self.deadline(config) {
             return None;
         }
-        let paused = config.pause_detect == PauseDetect::Timer
-            && now < self.last_chunk + config.timeout;
+        let paused =
+            config.pause_detect == PauseDetect::Timer && now < self.last_chunk + config.timeout;
         let reason = if paused { Reason::Pause } else { Reason::Timeout };
         Some(self.cut(now, reason, config))
     }
@@ -260,24 +260,20 @@ mod tests {
     #[test]
     fn twenty_seconds_of_speech_end_by_max_duration_and_the_rest_goes_on() {
         let cuts = run(PauseDetect::Timer, &speech(0, 250), 30_000);
-        assert_eq!(
-            cuts,
-            ["0 MaxDuration 20000 ms, ready 20050", "1 Pause 5000 ms, ready 28051"]
-        );
+        assert_eq!(cuts, ["0 MaxDuration 20000 ms, ready 20050", "1 Pause 5000 ms, ready 28051"]);
     }
 
     #[test]
     fn the_largest_reason_wins() {
         let config = FinalizeConfig::default();
         let mut segmenter = Segmenter::default();
-        let huge = Chunk {
-            bytes: 512_001,
-            audio: Micros::secs(30),
-            is_final: true,
-            sent: Micros::ZERO,
-        };
+        let huge =
+            Chunk { bytes: 512_001, audio: Micros::secs(30), is_final: true, sent: Micros::ZERO };
         let [_, cut] = segmenter.chunk(Micros::secs(1), huge, &config);
-        assert_eq!(cut.map(|cut| (cut.reason, cut.ready)), Some((Reason::MaxLength, Micros::secs(1))));
+        assert_eq!(
+            cut.map(|cut| (cut.reason, cut.ready)),
+            Some((Reason::MaxLength, Micros::secs(1)))
+        );
         let [_, cut] = segmenter.chunk(Micros::secs(1), Chunk { bytes: 512_000, ..huge }, &config);
         assert_eq!(cut.map(|cut| cut.reason), Some(Reason::IsFinal));
     }

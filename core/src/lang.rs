@@ -23,7 +23,9 @@ impl Lang {
 
 /// A tag that is not a language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no language tag: 1 to 11 letters, digits or hyphens are, such as `zh` or `pt-BR`")]
+#[error(
+    "`{0}` is no language tag: 1 to 11 letters, digits or hyphens are, such as `zh` or `pt-BR`"
+)]
 pub struct LangError(pub String);
 
 impl FromStr for Lang {

@@ -6,12 +6,17 @@
 //!
 //! - [`State`] is what all schedulers share. [`State::apply`] is its only way to change: one
 //!   [`Op`], one atomic step, one [`Reply`].
+//! - [`instance::Instance`] is one scheduler process without input and output of its own.
 //! - [`select`] holds the policies: which nodes to try, from what an instance knows.
 
+pub mod affinity;
 pub mod draws;
+pub mod finalize;
 mod ids;
+pub mod instance;
 mod lang;
 mod lookup;
+mod promises;
 mod rank_set;
 pub mod select;
 mod state;
@@ -21,6 +26,7 @@ pub use draws::{Draws, Words};
 pub use ids::{InstanceId, LeaseId, ModelId, NodeNum, NodeRef, RegionId, RequestId, SessionId};
 pub use lang::{Lang, LangError, Languages, LanguagesError, Pair, PoolRule};
 pub use lookup::LookupMap;
+pub use promises::Promises;
 pub use rank_set::RankSet;
 pub use state::directory::{Capabilities, ClassId, Directory, Features, Needs, PairFull};
 pub use state::op::*;

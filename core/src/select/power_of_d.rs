@@ -1,7 +1,7 @@
 //! The least loaded of d samples first; ties keep the random order of the sample.
 
-use crate::select::{Choice, Chosen, View, sample};
 use crate::Words;
+use crate::select::{Choice, Chosen, View, sample};
 
 pub(super) fn choose(view: View<'_>, choice: &Choice<'_>, words: &Words) -> Chosen {
     let mut chosen = sample::choose(view, choice, words);

@@ -207,9 +207,7 @@ impl Directory {
         let classes: &[ClassId] = match (entry, needs.model) {
             (None, _) => &[],
             (Some(entry), None) => &entry.classes,
-            (Some(entry), Some(model)) => {
-                entry.by_model.get(&model).map_or(&[][..], Vec::as_slice)
-            }
+            (Some(entry), Some(model)) => entry.by_model.get(&model).map_or(&[][..], Vec::as_slice),
         };
         classes.iter().copied().filter(move |&class| self.class(class).meets(&needs))
     }

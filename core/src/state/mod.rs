@@ -11,8 +11,8 @@ pub(crate) mod op;
 mod requests;
 pub(crate) mod shards;
 
-use std::collections::{BinaryHeap, VecDeque};
 use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use crate::lookup::LookupMap;

@@ -134,10 +134,8 @@ impl State {
     /// Nodes whose presence ended and that nobody removed: their owner died with them.
     pub fn absent(&self, now: Micros) -> impl Iterator<Item = NodeRef> + '_ {
         self.nodes.iter().enumerate().filter_map(move |(num, node)| {
-            (node.live && node.presence_until <= now).then_some(NodeRef {
-                num: NodeNum(num as u32),
-                generation: node.generation,
-            })
+            (node.live && node.presence_until <= now)
+                .then_some(NodeRef { num: NodeNum(num as u32), generation: node.generation })
         })
     }
 

@@ -80,8 +80,7 @@ impl State {
         let node = self.grant(now, num, d);
         let owner = self.nodes[num.index()].owner;
         let grant = Grant { node, owner, lease: d.lease, via };
-        self.requests
-            .insert(d.request, Intent { attempt: d.attempt, grant, ended: false });
+        self.requests.insert(d.request, Intent { attempt: d.attempt, grant, ended: false });
         if self.config.pin_sessions {
             let pinned = Affinity { node, until: Micros::NEVER, only: None };
             self.affinities.insert(d.request.session, pinned);

@@ -1,0 +1,222 @@
+//! Nodes whose sockets this instance holds, and the gate in front of them.
+//!
+//! The store alone cannot keep `running ≤ max_jobs`: a lost write or an expiry frees a slot on
+//! which the machine still works. So the owner of the socket counts jobs sent and not answered.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use crate::instance::jobs::key_of;
+use crate::instance::link::Then;
+use crate::instance::{Answer, Assign, Cx, Instance, JobId, Output, Routed};
+use crate::{Micros, NodeNum, NodeRef, Op, Register, RegisterError, Report};
+
+/// Silence that ends a node until its own heartbeat interval is known.
+const PRESENCE_UNKNOWN: Micros = Micros::secs(45);
+
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    conns: Vec<Option<Conn>>,
+}
+
+#[derive(Debug)]
+struct Conn {
+    node: NodeRef,
+    open: bool,
+    max_jobs: u32,
+    // Jobs sent and not answered: what the machine may be working on.
+    sent: Vec<Sent>,
+    // Whether the first heartbeat of this generation has told what runs.
+    reported: bool,
+    // Jobs missing in the last heartbeat.
+    missing_before: u32,
+    last_seen: Micros,
+    interval: Option<Micros>,
+    presence_until: Micros,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    job: JobId,
+    attempt: u32,
+    at: Micros,
+}
+
+impl Fleet {
+    fn get_mut(&mut self, node: NodeRef) -> Option<&mut Conn> {
+        let conn = self.conns.get_mut(node.num.index())?.as_mut()?;
+        (conn.node.generation == node.generation).then_some(conn)
+    }
+
+    /// Forgets a job that the node will never answer.
+    pub(super) fn forget(&mut self, node: NodeNum, job: JobId) {
+        if let Some(Some(conn)) = self.conns.get_mut(node.index()) {
+            conn.sent.retain(|sent| sent.job != job);
+        }
+    }
+}
+
+impl Conn {
+    /// Heals the gate: jobs that two heartbeats in a row do not report are not there. Jobs sent
+    /// after the heartbeat before the last may still be on their way.
+    fn heal(&mut self, running: u32) -> u32 {
+        let before = self.last_seen;
+        let settled = self.sent.iter().filter(|sent| sent.at < before).count() as u32;
+        let missing = settled.saturating_sub(running);
+        let mut gone = missing.min(self.missing_before);
+        self.missing_before = missing - gone;
+        let vanished = gone;
+        self.sent.retain(|sent| {
+            let drop = gone > 0 && sent.at < before;
+            gone -= u32::from(drop);
+            !drop
+        });
+        vanished
+    }
+}
+
+impl Instance {
+    pub(super) fn open_node(&mut self, cx: &mut Cx<'_>, mut register: Register) {
+        register.owner = self.config.id;
+        let then = Then::Registered(Box::new(register.clone()));
+        self.step(cx, Op::Register(Box::new(register)), then);
+    }
+
+    pub(super) fn registered(
+        &mut self,
+        cx: &mut Cx<'_>,
+        register: Register,
+        result: Result<NodeRef, RegisterError>,
+    ) {
+        let name: Arc<str> = register.name;
+        if let Ok(node) = result {
+            let at = node.num.index();
+            if at >= self.fleet.conns.len() {
+                self.fleet.conns.resize_with(at + 1, || None);
+            }
+            let former = self.fleet.conns[at].take();
+            if let Some(former) = &former {
+                self.counters.rejoined += former.sent.len() as u64;
+                if former.open {
+                    cx.send(Output::CloseNode(former.node));
+                }
+            }
+            let presence_until = cx.now + PRESENCE_UNKNOWN;
+            self.fleet.conns[at] = Some(Conn {
+                node,
+                open: true,
+                max_jobs: register.max_jobs,
+                sent: former.map(|former| former.sent).unwrap_or_default(),
+                reported: false,
+                missing_before: 0,
+                last_seen: cx.now,
+                interval: None,
+                presence_until,
+            });
+            self.timers.presences.push(Reverse((presence_until, node)));
+        }
+        cx.send(Output::Registered(name, result));
+    }
+
+    pub(super) fn take_heartbeat(&mut self, cx: &mut Cx<'_>, node: NodeRef, report: Report) {
+        let now = cx.now;
+        let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else {
+            self.counters.stale_generations += 1;
+            return;
+        };
+        let vanished = conn.heal(report.running);
+        if conn.reported {
+            conn.interval = Some(now - conn.last_seen);
+        }
+        conn.reported = true;
+        conn.last_seen = now;
+        let life = conn.interval.map_or(PRESENCE_UNKNOWN, |i| Micros(i.0.saturating_mul(3)));
+        conn.presence_until = now + life;
+        if let Some(max_jobs) = report.max_jobs {
+            conn.max_jobs = max_jobs;
+        }
+        self.counters.vanished_jobs += u64::from(vanished);
+        self.step(cx, Op::Heartbeat(node, report), Then::Reported(node));
+    }
+
+    pub(super) fn drain_node(&mut self, cx: &mut Cx<'_>, node: NodeRef, draining: bool) {
+        self.step(cx, Op::Drain(node, draining), Then::Rest);
+    }
+
+    /// Sends a job through the gate; tells whether it was let through.
+    pub(super) fn send_to_node(&mut self, cx: &mut Cx<'_>, assign: &Assign) -> bool {
+        let gate = self.config.gate;
+        let Some(conn) = self.fleet.get_mut(assign.node).filter(|conn| conn.open) else {
+            return false;
+        };
+        if gate && (!conn.reported || conn.sent.len() as u32 >= conn.max_jobs) {
+            return false;
+        }
+        conn.sent.push(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
+        cx.send(Output::Assign(*assign));
+        true
+    }
+
+    pub(super) fn take_answer(&mut self, cx: &mut Cx<'_>, node: NodeRef, answer: Answer) {
+        let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else {
+            self.counters.stale_generations += 1;
+            return;
+        };
+        let told = |sent: &Sent| sent.job == answer.job && sent.attempt == answer.attempt;
+        if let Some(at) = conn.sent.iter().position(told) {
+            conn.sent.swap_remove(at);
+        }
+        if answer.job.origin == self.config.id {
+            self.answered(cx, node, answer);
+        } else {
+            cx.send(Output::Route(answer.job.origin, Routed::Answer(answer, node)));
+        }
+    }
+
+    /// The socket is gone. The node gets no new jobs; its attempts wait for it to return.
+    pub(super) fn lose_socket(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
+        let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
+        conn.open = false;
+        self.timers.rejoins.push_back((cx.now + self.config.rejoin, node));
+        self.step(cx, Op::Remove(node), Then::Rest);
+    }
+
+    pub(super) fn give_up_rejoin(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
+        if self.fleet.get_mut(node).is_some_and(|conn| !conn.open) {
+            self.lose_node(cx, node);
+        }
+    }
+
+    /// A silent node is dead for its owner: there is no socket to come back on.
+    pub(super) fn check_presence(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
+        let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
+        if conn.presence_until > cx.now {
+            let again = Reverse((conn.presence_until, node));
+            self.timers.presences.push(again);
+            return;
+        }
+        cx.send(Output::CloseNode(node));
+        self.step(cx, Op::Remove(node), Then::Rest);
+        self.lose_node(cx, node);
+    }
+
+    /// The store knows a newer generation: the node has opened a socket elsewhere.
+    pub(super) fn generation_ended(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
+        if self.fleet.get_mut(node).is_some() {
+            cx.send(Output::CloseNode(node));
+            self.lose_node(cx, node);
+        }
+    }
+
+    fn lose_node(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
+        let Some(conn) = self.fleet.conns[node.num.index()].take() else { return };
+        for sent in conn.sent {
+            if sent.job.origin == self.config.id {
+                self.attempt_lost(cx, key_of(sent.job), sent.attempt);
+            } else {
+                let lost = Routed::Lost(sent.job, sent.attempt, node.num);
+                cx.send(Output::Route(sent.job.origin, lost));
+            }
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! Jobs: attempts, their ends, and second tries.
+
+use crate::affinity::AffinityStep;
+use crate::finalize::Reason;
+use crate::instance::link::Then;
+use crate::instance::slab::Key;
+use crate::instance::{
+    Answer, AnswerOutcome, Assign, Cx, Ending, Failure, Final, Instance, JobId, Output, Refused,
+    Request, Routed, WhenFull, Work,
+};
+use crate::select::{self, Choice};
+use crate::{
+    AffinityOutcome, Dispatch, Dispatched, Excluded, Grant, InstanceId, LeaseId, Micros, Needs,
+    NodeNum, NodeRef, Op, Outcome, RecordAffinity, Refusal, Release, RequestId, Via,
+};
+
+/// Attempts made anew after a node was lost or late.
+const SECOND_TRIES_MAX: u8 = 1;
+/// Times a job may be held back at the owner of a node's socket.
+const GATE_REFUSALS_MAX: u8 = 3;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// A step at the store is under way.
+    Dispatching,
+    /// No slot yet.
+    Waiting,
+    /// At a node, or on its way there.
+    Running,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) request: RequestId,
+    pub(super) needs: Needs,
+    pub(super) session: Option<Key>,
+    reason: Option<Reason>,
+    speech: Micros,
+    bytes: u64,
+    sent: Micros,
+    deadline: Micros,
+    // The first language of an utterance uses affinity.
+    first_language: bool,
+    // The job of the utterance's next language: dispatched after this one, to another node.
+    pub(super) next_language: Option<Key>,
+    phase: Phase,
+    attempt: u32,
+    grant: Option<Grant>,
+    affinity: AffinityOutcome,
+    pub(super) excluded: Excluded,
+    second_tries: u8,
+    gate_refusals: u8,
+    // Why an earlier attempt ended, if one did.
+    lost_by: Option<Failure>,
+    waits_since: Micros,
+    waited: Micros,
+}
+
+impl Job {
+    pub(super) fn is_running(&self, attempt: u32) -> bool {
+        self.phase == Phase::Running && self.attempt == attempt
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.phase == Phase::Waiting
+    }
+
+    fn held(&self) -> Option<Grant> {
+        if self.phase == Phase::Running { self.grant } else { None }
+    }
+}
+
+/// What a new job is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewJob {
+    pub(super) request: Request,
+    pub(super) session: Option<Key>,
+    pub(super) reason: Option<Reason>,
+    pub(super) first_language: bool,
+}
+
+impl Instance {
+    /// A whole utterance without a session of this instance.
+    pub(super) fn take_request(&mut self, cx: &mut Cx<'_>, request: Request) {
+        let job = self
+            .create_job(cx, NewJob { request, session: None, reason: None, first_language: true });
+        self.start(cx, job);
+    }
+
+    pub(super) fn create_job(&mut self, cx: &Cx<'_>, new: NewJob) -> Key {
+        let deadline = cx.now + self.config.deadline;
+        let job = Job {
+            request: new.request.id,
+            needs: new.request.needs,
+            session: new.session,
+            reason: new.reason,
+            speech: new.request.speech,
+            bytes: new.request.bytes,
+            sent: new.request.sent,
+            deadline,
+            first_language: new.first_language,
+            next_language: None,
+            phase: Phase::Dispatching,
+            attempt: 0,
+            grant: None,
+            affinity: AffinityOutcome::None,
+            excluded: Excluded::default(),
+            second_tries: 0,
+            gate_refusals: 0,
+            lost_by: None,
+            waits_since: cx.now,
+            waited: Micros::ZERO,
+        };
+        let key = self.jobs.insert(job);
+        self.timers.deadlines.push_back((deadline, key));
+        key
+    }
+
+    /// A new job: newcomers queue behind those that wait for the same.
+    pub(super) fn start(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(job) = self.jobs.get(key) else { return };
+        if self.draining {
+            self.finish(cx, key, Ending::Refused(Refused::Draining));
+        } else if self.waiting.has(&job.needs) {
+            self.wait(cx, key);
+        } else {
+            self.attempt(cx, key, None);
+        }
+    }
+
+    /// Asks the store for a slot, at `preferred` first.
+    pub(super) fn attempt(&mut self, cx: &mut Cx<'_>, key: Key, preferred: Option<NodeNum>) {
+        let Some(job) = self.jobs.get(key) else { return };
+        let attempt = job.attempt + 1;
+        let words = cx.draws.words(job.request, attempt);
+        let pinned = job.session.and_then(|session| self.pinned_shard(cx.now, session));
+        let turn = self.turns.get(&job.needs.pair).copied().unwrap_or(0);
+        let choice = Choice {
+            needs: job.needs,
+            excluded: &job.excluded,
+            sample: self.config.sample,
+            quirks: self.quirks(pinned),
+            turn,
+        };
+        let chosen = select::choose(self.config.policy, self.view(&cx.store), &choice, &words);
+        let uses_affinity = job.first_language
+            && (self.config.affinity_rule.only_next()
+                || self.config.pin_sessions
+                || job
+                    .reason
+                    .is_none_or(|reason| self.step_of(reason) != AffinityStep::ClearBefore));
+        let dispatch = Dispatch {
+            request: job.request,
+            attempt,
+            lease: LeaseId::new(self.config.id, self.next_lease),
+            needs: job.needs,
+            affinity: uses_affinity,
+            preferred,
+            excluded: job.excluded,
+            candidates: chosen.candidates,
+            scan: self.config.policy.scans().then(|| words.scan()),
+            deadline: job.deadline,
+        };
+        self.next_lease += 1;
+        if self.config.policy == select::Policy::RoundRobin {
+            self.turns.insert(dispatch.needs.pair, turn.wrapping_add(1));
+        }
+        let Some(job) = self.jobs.get_mut(key) else { return };
+        job.attempt = attempt;
+        job.phase = Phase::Dispatching;
+        job.grant = None;
+        cx.send(Output::Work(Work { looked_at: chosen.looked_at }));
+        let asked = (attempt, dispatch.request);
+        self.step(cx, Op::Dispatch(dispatch), Then::Dispatched(key, asked));
+    }
+
+    fn step_of(&self, reason: Reason) -> AffinityStep {
+        self.config.affinity_rule.step(reason)
+    }
+
+    /// The store has answered an attempt.
+    pub(super) fn dispatched(
+        &mut self,
+        cx: &mut Cx<'_>,
+        key: Key,
+        (attempt, request): (u32, RequestId),
+        dispatched: Dispatched,
+    ) {
+        let current = self.jobs.get_mut(key).filter(|job| job.attempt == attempt);
+        let Some(job) = current else {
+            // The job ended while its slot was asked for.
+            if let Outcome::Granted(grant) = dispatched.outcome {
+                self.counters.late_grants += 1;
+                let (node, lease) = (grant.node, grant.lease);
+                self.release(cx, Release { node, lease, attempt, request });
+            }
+            return;
+        };
+        job.affinity = dispatched.affinity;
+        match dispatched.outcome {
+            Outcome::Granted(grant) => self.granted(cx, key, grant),
+            Outcome::Repeated(grant) => {
+                self.counters.repeated_grants += 1;
+                self.granted(cx, key, grant);
+            }
+            Outcome::Superseded => self.finish(cx, key, Ending::Failed(Failure::NodeLost)),
+            Outcome::Refused(refusal) => self.refused(cx, key, refusal),
+        }
+    }
+
+    fn granted(&mut self, cx: &mut Cx<'_>, key: Key, grant: Grant) {
+        let Some(job) = self.jobs.get_mut(key) else { return };
+        job.phase = Phase::Running;
+        job.grant = Some(grant);
+        let (request, session) = (job.request, job.session);
+        if let Some(session) = session {
+            self.note_seen(session, request.index, grant.node.num);
+            self.pin_shard(cx, session, key, grant.node.num);
+        }
+        self.tie_session(cx, key, grant);
+        self.start_next_language(cx, key);
+        let Some(assign) = self.assign_of(key, grant) else { return };
+        self.timers.attempts.push_back((cx.now + self.config.job_timeout, key, assign.attempt));
+        if grant.owner == self.config.id {
+            if !self.send_to_node(cx, &assign) {
+                self.held_back(cx, key, assign.attempt);
+            }
+        } else {
+            cx.send(Output::Route(grant.owner, Routed::Assign(assign)));
+        }
+    }
+
+    fn assign_of(&self, key: Key, grant: Grant) -> Option<Assign> {
+        let job = self.jobs.get(key)?;
+        Some(Assign {
+            node: grant.node,
+            job: self.job_id(key),
+            attempt: job.attempt,
+            lease: grant.lease,
+            request: job.request,
+            needs: job.needs,
+            speech: job.speech,
+            bytes: job.bytes,
+            reason: job.reason,
+            sent: job.sent,
+            affinity: job.affinity,
+            via: grant.via,
+        })
+    }
+
+    /// Records the node of an utterance's first job, where its reason says so.
+    fn tie_session(&mut self, cx: &mut Cx<'_>, key: Key, grant: Grant) {
+        let Some(job) = self.jobs.get(key) else { return };
+        let Some(reason) = job.reason.filter(|_| job.first_language) else { return };
+        let ties = match self.step_of(reason) {
+            AffinityStep::RecordAfter => true,
+            AffinityStep::CarryOn => grant.via == Via::Affinity,
+            AffinityStep::ClearBefore | AffinityStep::Keep => false,
+        };
+        if !ties || self.config.pin_sessions {
+            return;
+        }
+        let only = self.config.affinity_rule.only_next().then_some(job.request.index + 1);
+        let record = RecordAffinity {
+            session: job.request.session,
+            node: grant.node,
+            life: self.config.affinity_life,
+            only,
+        };
+        self.record_affinity(cx, record);
+    }
+
+    fn start_next_language(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let next = self.jobs.get_mut(key).and_then(|job| job.next_language.take());
+        if let Some(next) = next {
+            self.exclude_seen(next);
+            self.start(cx, next);
+        }
+    }
+
+    fn refused(&mut self, cx: &mut Cx<'_>, key: Key, refusal: Refusal) {
+        self.start_next_language(cx, key);
+        let Some(job) = self.jobs.get(key) else { return };
+        if let WhenFull::Wait { .. } = self.config.when_full {
+            self.wait(cx, key);
+            return;
+        }
+        let ending = match job.lost_by {
+            Some(failure) => Ending::Failed(failure),
+            None => Ending::Refused(Refused::NoSlot(refusal)),
+        };
+        self.finish(cx, key, ending);
+    }
+
+    /// The owner of the node's socket did not let the job through.
+    pub(super) fn held_back(&mut self, cx: &mut Cx<'_>, key: Key, attempt: u32) {
+        let Some(job) = self.jobs.get_mut(key).filter(|job| job.is_running(attempt)) else {
+            return;
+        };
+        let Some(grant) = job.grant.take() else { return };
+        job.phase = Phase::Dispatching;
+        job.gate_refusals += 1;
+        job.excluded.push(grant.node.num);
+        let give_up = job.gate_refusals > GATE_REFUSALS_MAX;
+        let request = job.request;
+        self.counters.gate_refused += 1;
+        let release = Release { node: grant.node, lease: grant.lease, attempt, request };
+        self.release(cx, release);
+        if give_up {
+            self.finish(cx, key, Ending::Refused(Refused::Gate));
+        } else {
+            self.attempt(cx, key, None);
+        }
+    }
+
+    /// A node of any instance has answered a job of this one.
+    pub(super) fn answered(&mut self, cx: &mut Cx<'_>, node: NodeRef, answer: Answer) {
+        let key = key_of(answer.job);
+        let current = self.jobs.get(key).filter(|job| {
+            job.is_running(answer.attempt)
+                && job.grant.is_some_and(|grant| grant.node.num == node.num)
+        });
+        let Some(job) = current else {
+            self.counters.stale_answers += 1;
+            return;
+        };
+        match answer.outcome {
+            AnswerOutcome::Result => {
+                if let Some(session) = job.session {
+                    self.merge_buffered(cx, session, key, node.num);
+                }
+                self.finish(cx, key, Ending::Answered);
+            }
+            AnswerOutcome::Silence => self.finish(cx, key, Ending::Silence),
+            AnswerOutcome::Error => self.finish(cx, key, Ending::Failed(Failure::NodeError)),
+            AnswerOutcome::ModelNotAvailable(model) => {
+                self.counters.model_losses += 1;
+                self.step(cx, Op::ModelLost(node, model), Then::Rest);
+                let window = self.config.model_window;
+                self.step(cx, Op::Debounce(model, window), Then::Refresh(model));
+                self.try_again(cx, key, Failure::ModelNotAvailable);
+            }
+        }
+    }
+
+    /// The node of an attempt is lost.
+    pub(super) fn attempt_lost(&mut self, cx: &mut Cx<'_>, key: Key, attempt: u32) {
+        if self.jobs.get(key).is_some_and(|job| job.is_running(attempt)) {
+            self.try_again(cx, key, Failure::NodeLost);
+        }
+    }
+
+    /// An attempt was not answered in time.
+    pub(super) fn attempt_is_late(&mut self, cx: &mut Cx<'_>, key: Key, attempt: u32) {
+        let late = self.jobs.get(key).filter(|job| job.is_running(attempt));
+        let Some(grant) = late.and_then(|job| job.grant) else { return };
+        self.cancel(cx, key, grant);
+        self.try_again(cx, key, Failure::JobTimeout);
+    }
+
+    /// One further attempt on another node; the store fences the former one.
+    fn try_again(&mut self, cx: &mut Cx<'_>, key: Key, failure: Failure) {
+        let Some(job) = self.jobs.get_mut(key) else { return };
+        if job.second_tries >= SECOND_TRIES_MAX {
+            self.finish(cx, key, Ending::Failed(failure));
+            return;
+        }
+        job.second_tries += 1;
+        job.lost_by = Some(failure);
+        if let Some(grant) = job.grant {
+            job.excluded.push(grant.node.num);
+        }
+        self.counters.redispatched += 1;
+        self.exclude_seen(key);
+        self.attempt(cx, key, None);
+    }
+
+    pub(super) fn deadline_came(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(job) = self.jobs.get(key) else { return };
+        if let Some(grant) = job.held() {
+            self.cancel(cx, key, grant);
+        }
+        self.finish(cx, key, Ending::TimedOut);
+    }
+
+    pub(super) fn store_is_down(&mut self, cx: &mut Cx<'_>, key: Key, attempt: u32) {
+        if self.jobs.get(key).is_some_and(|job| job.attempt == attempt) {
+            self.finish(cx, key, Ending::Failed(Failure::DependencyDown));
+        }
+    }
+
+    fn cancel(&mut self, cx: &mut Cx<'_>, key: Key, grant: Grant) {
+        let job = self.job_id(key);
+        if grant.owner == self.config.id {
+            cx.send(Output::Cancel(grant.node, job));
+        } else {
+            cx.send(Output::Route(grant.owner, Routed::Cancel(grant.node, job)));
+        }
+    }
+
+    /// Ends a job: its slot is given back and its final message takes its turn.
+    pub(super) fn finish(&mut self, cx: &mut Cx<'_>, key: Key, ending: Ending) {
+        self.start_next_language(cx, key);
+        let Some(job) = self.jobs.remove(key) else { return };
+        if job.is_waiting() {
+            self.waiting.remove(&job.needs, key);
+        }
+        let last = Final { request: job.request, ending, sent: job.sent, waited: job.waited };
+        match job.session {
+            Some(session) => self.deliver(cx, session, key, last),
+            None => cx.send(Output::Final(last)),
+        }
+        if let Some(Grant { node, lease, .. }) = job.held() {
+            let (attempt, request) = (job.attempt, job.request);
+            self.release(cx, Release { node, lease, attempt, request });
+        }
+    }
+
+    pub(super) fn wait(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let WhenFull::Wait { max_wait, max_waiting } = self.config.when_full else { return };
+        if self.waiting.len() >= max_waiting {
+            self.finish(cx, key, Ending::Refused(Refused::Wait));
+            return;
+        }
+        let Some(job) = self.jobs.get_mut(key) else { return };
+        if job.phase != Phase::Waiting && job.attempt <= 1 && max_wait != Micros::NEVER {
+            self.timers.waits.push_back((cx.now + max_wait, key));
+        }
+        job.phase = Phase::Waiting;
+        let needs = job.needs;
+        self.waiting.push(needs, key);
+    }
+
+    /// Takes a job out of the waiting ones, to try a slot that may be free.
+    pub(super) fn stop_waiting(&mut self, cx: &Cx<'_>, key: Key) {
+        if let Some(job) = self.jobs.get_mut(key) {
+            job.phase = Phase::Dispatching;
+            job.waited = cx.now - job.waits_since;
+        }
+    }
+
+    pub(super) fn give_up_wait(&mut self, cx: &mut Cx<'_>, key: Key) {
+        if self.jobs.get(key).is_some_and(Job::is_waiting) {
+            self.finish(cx, key, Ending::Refused(Refused::Wait));
+        }
+    }
+
+    /// Audio that a node kept is answered by a later job of the session at the same node.
+    fn merge_buffered(&mut self, cx: &mut Cx<'_>, session: Key, by: Key, node: NodeNum) {
+        while let Some(earlier) = self.buffered_before(session, by, node) {
+            self.counters.merged += 1;
+            self.fleet.forget(node, self.job_id(earlier));
+            self.finish(cx, earlier, Ending::Merged);
+        }
+    }
+
+    fn buffered_before(&self, session: Key, by: Key, node: NodeNum) -> Option<Key> {
+        let index = self.jobs.get(by)?.request.index;
+        let open = self.sessions.get(session)?.open_jobs();
+        open.iter().copied().find(|&key| {
+            self.jobs.get(key).is_some_and(|job| {
+                job.request.index < index
+                    && job.reason.is_some_and(Reason::leaves_tail)
+                    && job.held().is_some_and(|grant| grant.node.num == node)
+            })
+        })
+    }
+
+    pub(super) fn job_id(&self, key: Key) -> JobId {
+        let origin: InstanceId = self.config.id;
+        JobId { origin, slot: key.slot, version: key.version }
+    }
+}
+
+pub(super) fn key_of(job: JobId) -> Key {
+    Key { slot: job.slot, version: job.version }
+}

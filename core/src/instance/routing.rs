@@ -1,0 +1,34 @@
+//! Jobs whose session and node are held by different instances.
+
+use crate::Op;
+use crate::instance::jobs::key_of;
+use crate::instance::link::Then;
+use crate::instance::{Assign, Cx, Instance, Output, Routed};
+
+impl Instance {
+    pub(super) fn take_routed(&mut self, cx: &mut Cx<'_>, message: Routed) {
+        match message {
+            Routed::Assign(assign) => {
+                // The reservation has aged on the way: it must be made to last first.
+                let confirm = Op::Confirm(assign.node, assign.lease);
+                self.step(cx, confirm, Then::Confirmed(Box::new(assign)));
+            }
+            Routed::Full(job, attempt) => self.held_back(cx, key_of(job), attempt),
+            Routed::Answer(answer, node) => self.answered(cx, node, answer),
+            Routed::Lost(job, attempt, _) => self.attempt_lost(cx, key_of(job), attempt),
+            Routed::Cancel(node, job) => cx.send(Output::Cancel(node, job)),
+        }
+    }
+
+    /// The store has said whether a routed job's reservation lives.
+    pub(super) fn confirmed(&mut self, cx: &mut Cx<'_>, assign: &Assign, lives: bool) {
+        if !lives || !self.send_to_node(cx, assign) {
+            self.refuse_routed(cx, assign);
+        }
+    }
+
+    pub(super) fn refuse_routed(&mut self, cx: &mut Cx<'_>, assign: &Assign) {
+        let full = Routed::Full(assign.job, assign.attempt);
+        cx.send(Output::Route(assign.job.origin, full));
+    }
+}

@@ -1,0 +1,271 @@
+//! Sessions: audio in, jobs made, final messages out in their turn.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use crate::affinity::AffinityStep;
+use crate::finalize::{Chunk, Cut, Segmenter};
+use crate::instance::jobs::NewJob;
+use crate::instance::link::Then;
+use crate::instance::slab::Key;
+use crate::instance::{Cx, Final, Instance, Output, Request, Setup};
+use crate::{Excluded, Lang, Micros, NodeNum, Op, RequestId, SessionId};
+
+/// Utterances in their hangover: more than this cannot be spoken in so short a time.
+const CUTS_MAX: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Session {
+    id: SessionId,
+    setup: Setup,
+    segmenter: Segmenter,
+    // Cuts in their hangover, in order, each with the languages it was spoken for.
+    cuts: VecDeque<(Cut, Setup)>,
+    lanes: Vec<Lane>,
+    open_jobs: Vec<Key>,
+    // Nodes that have seen an utterance: they would reject it if it came again.
+    seen: VecDeque<(u32, Excluded)>,
+    // Shard the session is pinned to, and until when.
+    pinned: Option<(u16, Micros)>,
+    silence_armed: Micros,
+    // A clear of the affinity went unanswered.
+    unclear: bool,
+    closed: bool,
+}
+
+/// Final messages of one language leave in the order of their utterances.
+#[derive(Debug)]
+struct Lane {
+    tgt: Lang,
+    turns: VecDeque<(u32, Option<Final>)>,
+}
+
+impl Session {
+    fn new(id: SessionId, setup: Setup) -> Self {
+        Self {
+            id,
+            setup,
+            segmenter: Segmenter::default(),
+            cuts: VecDeque::new(),
+            lanes: Vec::new(),
+            open_jobs: Vec::new(),
+            seen: VecDeque::new(),
+            pinned: None,
+            silence_armed: Micros::NEVER,
+            unclear: false,
+            closed: false,
+        }
+    }
+
+    pub(super) fn open_jobs(&self) -> &[Key] {
+        &self.open_jobs
+    }
+
+    fn expect(&mut self, tgt: Lang, index: u32) {
+        let turn = (index, None);
+        match self.lanes.iter_mut().find(|lane| lane.tgt == tgt) {
+            Some(lane) => lane.turns.push_back(turn),
+            None => self.lanes.push(Lane { tgt, turns: VecDeque::from([turn]) }),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.closed && self.open_jobs.is_empty() && self.cuts.is_empty()
+    }
+}
+
+impl Instance {
+    pub(super) fn open_session(&mut self, _cx: &Cx<'_>, id: SessionId, setup: Setup) {
+        if !self.session_keys.contains(&id) {
+            let key = self.sessions.insert(Session::new(id, setup));
+            self.session_keys.insert(id, key);
+        }
+    }
+
+    pub(super) fn change_setup(&mut self, id: SessionId, setup: Setup) {
+        if let Some(session) = self.session_mut(id) {
+            session.setup = setup;
+        }
+    }
+
+    fn session_mut(&mut self, id: SessionId) -> Option<&mut Session> {
+        let key = *self.session_keys.get(&id)?;
+        self.sessions.get_mut(key)
+    }
+
+    pub(super) fn take_chunk(&mut self, cx: &mut Cx<'_>, id: SessionId, chunk: Chunk) {
+        let Some(&key) = self.session_keys.get(&id) else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let cuts = session.segmenter.chunk(cx.now, chunk, &self.config.finalize);
+        for cut in cuts.into_iter().flatten() {
+            self.hang_over(cx, key, cut);
+        }
+        self.arm_silence(key);
+    }
+
+    /// What was spoken before the socket went is still translated.
+    pub(super) fn close_session(&mut self, cx: &mut Cx<'_>, id: SessionId) {
+        let Some(&key) = self.session_keys.get(&id) else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.closed = true;
+        let last = Chunk { bytes: 0, audio: Micros::ZERO, is_final: true, sent: cx.now };
+        let cuts = session.segmenter.chunk(cx.now, last, &self.config.finalize);
+        for cut in cuts.into_iter().flatten() {
+            self.hang_over(cx, key, cut);
+        }
+        self.drop_if_over(key);
+    }
+
+    fn hang_over(&mut self, cx: &mut Cx<'_>, key: Key, cut: Cut) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.cuts.push_back((cut, session.setup));
+        if cut.ready <= cx.now || session.cuts.len() > CUTS_MAX {
+            self.end_hangover(cx, key);
+        } else {
+            self.timers.hangovers.push(Reverse((cut.ready, key)));
+        }
+    }
+
+    /// One entry per session is in the heap; it is put back when it turns out to be early.
+    fn arm_silence(&mut self, key: Key) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let deadline = session.segmenter.deadline(&self.config.finalize);
+        if deadline < session.silence_armed {
+            session.silence_armed = deadline;
+            self.timers.silences.push(Reverse((deadline, key)));
+        }
+    }
+
+    pub(super) fn end_silence(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.silence_armed = Micros::NEVER;
+        if let Some(cut) = session.segmenter.tick(cx.now, &self.config.finalize) {
+            self.hang_over(cx, key, cut);
+        }
+        self.arm_silence(key);
+    }
+
+    /// The hangover is over: one job per distinct target language.
+    pub(super) fn end_hangover(&mut self, cx: &mut Cx<'_>, key: Key) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let Some((cut, setup)) = session.cuts.pop_front() else { return };
+        let id = session.id;
+        session.seen.push_back((cut.index, Excluded::default()));
+        for needs in setup.targets() {
+            session.expect(needs.pair.tgt, cut.index);
+        }
+        let clears = self.config.affinity_rule.step(cut.reason) == AffinityStep::ClearBefore;
+        if (clears || session.unclear) && !self.config.pin_sessions {
+            session.unclear = false;
+            self.step(cx, Op::ClearAffinity(id), Then::Cleared(id));
+        }
+        let mut first = None;
+        let mut before: Option<Key> = None;
+        for needs in setup.targets() {
+            let request = Request {
+                id: RequestId { session: id, index: cut.index, tgt: needs.pair.tgt },
+                needs,
+                speech: cut.audio,
+                bytes: cut.bytes,
+                sent: cut.last_sent,
+            };
+            let reason = Some(cut.reason);
+            let session = Some(key);
+            let new = NewJob { request, session, reason, first_language: before.is_none() };
+            let job = self.create_job(cx, new);
+            if let Some(session) = self.sessions.get_mut(key) {
+                session.open_jobs.push(job);
+            }
+            if let Some(before) = before.and_then(|before| self.jobs.get_mut(before)) {
+                before.next_language = Some(job);
+            }
+            first = first.or(Some(job));
+            before = Some(job);
+        }
+        if let Some(first) = first {
+            self.start(cx, first);
+        }
+    }
+
+    /// A final message takes its turn among those of its language.
+    pub(super) fn deliver(&mut self, cx: &mut Cx<'_>, key: Key, job: Key, last: Final) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        session.open_jobs.retain(|&open| open != job);
+        let lane = session.lanes.iter_mut().find(|lane| lane.tgt == last.request.tgt);
+        if let Some(lane) = lane {
+            let turn = lane.turns.iter_mut().find(|(index, _)| *index == last.request.index);
+            if let Some(turn) = turn {
+                turn.1 = Some(last);
+            }
+            while let Some(&(_, Some(ready))) = lane.turns.front() {
+                lane.turns.pop_front();
+                cx.send(Output::Final(ready));
+            }
+        }
+        let jobs = &self.jobs;
+        let oldest = session.open_jobs.iter().filter_map(|&key| Some(jobs.get(key)?.request.index));
+        let oldest = oldest.min().unwrap_or(u32::MAX);
+        while session.seen.front().is_some_and(|&(index, _)| index < oldest) {
+            session.seen.pop_front();
+        }
+        self.drop_if_over(key);
+    }
+
+    fn drop_if_over(&mut self, key: Key) {
+        if self.sessions.get(key).is_some_and(Session::is_over)
+            && let Some(session) = self.sessions.remove(key)
+        {
+            self.session_keys.remove(&session.id);
+        }
+    }
+
+    /// A clear got no reply: it is repeated before the next job.
+    pub(super) fn clear_again(&mut self, id: SessionId) {
+        if let Some(session) = self.session_mut(id) {
+            session.unclear = true;
+        }
+    }
+
+    pub(super) fn note_seen(&mut self, session: Key, index: u32, node: NodeNum) {
+        let Some(session) = self.sessions.get_mut(session) else { return };
+        if let Some((_, seen)) = session.seen.iter_mut().find(|(i, _)| *i == index) {
+            seen.push(node);
+        }
+    }
+
+    /// Keeps a job away from the nodes that have seen its utterance.
+    pub(super) fn exclude_seen(&mut self, job: Key) {
+        let Some(job) = self.jobs.get_mut(job) else { return };
+        let Some(session) = job.session.and_then(|session| self.sessions.get(session)) else {
+            return;
+        };
+        let index = job.request.index;
+        if let Some((_, seen)) = session.seen.iter().find(|(i, _)| *i == index) {
+            for &node in seen.as_slice() {
+                if !job.excluded.contains(node) {
+                    job.excluded.push(node);
+                }
+            }
+        }
+    }
+
+    pub(super) fn pinned_shard(&self, now: Micros, session: Key) -> Option<u16> {
+        let (shard, until) = self.sessions.get(session)?.pinned?;
+        (until > now).then_some(shard)
+    }
+
+    /// Pins a session to the shard of its first node, where `preferred_pool` says so.
+    pub(super) fn pin_shard(&mut self, cx: &Cx<'_>, session: Key, job: Key, node: NodeNum) {
+        if self.config.preferred_pool == Micros::ZERO
+            || self.pinned_shard(cx.now, session).is_some()
+        {
+            return;
+        }
+        let Some(pair) = self.jobs.get(job).map(|job| job.needs.pair) else { return };
+        let shard = self.view(&cx.store).directory.shard_of(node, pair);
+        let until = cx.now + self.config.preferred_pool;
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.pinned = shard.map(|shard| (shard, until));
+        }
+    }
+}
