@@ -203,10 +203,12 @@ impl Segmenter {
 mod tests {
     use super::*;
 
+    /// 100 ms of PCM16 at 16 kHz, and of Opus at 32 kbit/s.
     const PCM: u32 = 3_200;
+    const OPUS: u32 = 400;
 
     fn chunk(bytes: u32, is_final: bool) -> Chunk {
-        let audio = Micros::millis(u64::from(bytes) / 32);
+        let audio = Micros::millis(if bytes == 0 { 0 } else { 100 });
         Chunk { bytes, audio, is_final, sent: Micros::ZERO }
     }
 
@@ -232,8 +234,8 @@ mod tests {
         cuts.iter().map(line).collect()
     }
 
-    fn speech(from_ms: u64, chunks: u64) -> Vec<(u64, u32, bool)> {
-        (0..chunks).map(|i| (from_ms + i * 100, PCM, false)).collect()
+    fn speech(bytes: u32, chunks: u64) -> Vec<(u64, u32, bool)> {
+        (0..chunks).map(|i| (i * 100, bytes, false)).collect()
     }
 
     #[test]
@@ -259,8 +261,14 @@ mod tests {
 
     #[test]
     fn twenty_seconds_of_speech_end_by_max_duration_and_the_rest_goes_on() {
-        let cuts = run(PauseDetect::Timer, &speech(0, 250), 30_000);
+        let cuts = run(PauseDetect::Timer, &speech(OPUS, 250), 30_000);
         assert_eq!(cuts, ["0 MaxDuration 20000 ms, ready 20050", "1 Pause 5000 ms, ready 28051"]);
+    }
+
+    #[test]
+    fn uncompressed_audio_meets_the_size_guard_before_the_longest_duration() {
+        let cuts = run(PauseDetect::Timer, &speech(PCM, 200), 25_000);
+        assert_eq!(cuts, ["0 MaxLength 16100 ms, ready 16000", "1 Pause 3900 ms, ready 23051"]);
     }
 
     #[test]

@@ -31,5 +31,5 @@ pub use rank_set::RankSet;
 pub use state::directory::{Capabilities, ClassId, Directory, Features, Needs, PairFull};
 pub use state::op::*;
 pub use state::shards::Shards;
-pub use state::{CapacityCheck, Snapshot, State, StateConfig};
+pub use state::{CapacityCheck, SharedState, Snapshot, State, StateConfig};
 pub use time::Micros;

@@ -137,6 +137,8 @@ pub enum Output {
     Route(InstanceId, Routed),
     /// Do the expensive work for a model: refresh the catalogue, tell the others.
     RefreshModel(ModelId),
+    /// A job was made: its final message is owed from here on.
+    Opened(Opened),
     /// What a dispatch looked at; it costs that much.
     Work(Work),
 }
@@ -266,6 +268,21 @@ pub enum Routed {
     Lost(JobId, u32, NodeNum),
     /// To the owner of the node's socket: drop this job.
     Cancel(NodeRef, JobId),
+}
+
+/// A job was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// What is asked.
+    pub request: RequestId,
+    /// What it needs.
+    pub needs: Needs,
+    /// Length of the speech.
+    pub speech: Micros,
+    /// Why the utterance ended; absent for whole utterances.
+    pub reason: Option<Reason>,
+    /// Whether it is the utterance's first job.
+    pub first: bool,
 }
 
 /// What one choice cost.

@@ -17,7 +17,7 @@ mod waiting;
 use crate::affinity::AffinityRule;
 use crate::finalize::FinalizeConfig;
 use crate::select::{Policy, ShardQuirks, View};
-use crate::{Directory, Draws, InstanceId, LookupMap, Micros, Pair, SessionId, State};
+use crate::{Directory, Draws, InstanceId, LookupMap, Micros, Pair, SessionId, SharedState};
 
 use fleet::Fleet;
 use jobs::Job;
@@ -104,10 +104,9 @@ pub enum WhenFull {
 }
 
 /// Where shared state is.
-#[derive(Debug)]
 pub enum Store<'a> {
     /// In this process: steps are answered at once.
-    Embedded(&'a mut State),
+    Embedded(&'a mut dyn SharedState),
     /// Elsewhere: steps go out as [`Output::Store`], replies come in as [`Input::Store`].
     Remote,
 }

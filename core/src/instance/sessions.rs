@@ -8,7 +8,7 @@ use crate::finalize::{Chunk, Cut, Segmenter};
 use crate::instance::jobs::NewJob;
 use crate::instance::link::Then;
 use crate::instance::slab::Key;
-use crate::instance::{Cx, Final, Instance, Output, Request, Setup};
+use crate::instance::{Cx, Final, Instance, Opened, Output, Request, Setup};
 use crate::{Excluded, Lang, Micros, NodeNum, Op, RequestId, SessionId};
 
 /// Utterances in their hangover: more than this cannot be spoken in so short a time.
@@ -173,6 +173,13 @@ impl Instance {
             let session = Some(key);
             let new = NewJob { request, session, reason, first_language: before.is_none() };
             let job = self.create_job(cx, new);
+            cx.send(Output::Opened(Opened {
+                request: request.id,
+                needs,
+                speech: cut.audio,
+                reason,
+                first: new.first_language,
+            }));
             if let Some(session) = self.sessions.get_mut(key) {
                 session.open_jobs.push(job);
             }

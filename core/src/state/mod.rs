@@ -117,6 +117,30 @@ pub struct Snapshot {
     pub live: Vec<Option<u32>>,
 }
 
+/// Whatever executes the operations in this process: a [`State`], or a wrapper that watches one.
+pub trait SharedState {
+    /// One atomic step.
+    fn apply(&mut self, now: Micros, op: &Op) -> Reply;
+    /// Who can do what.
+    fn directory(&self) -> &Directory;
+    /// Jobs at each node, by node number.
+    fn loads(&self) -> &[u32];
+}
+
+impl SharedState for State {
+    fn apply(&mut self, now: Micros, op: &Op) -> Reply {
+        Self::apply(self, now, op)
+    }
+
+    fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn loads(&self) -> &[u32] {
+        &self.loads
+    }
+}
+
 /// Shared state.
 #[derive(Debug, Clone)]
 pub struct State {
