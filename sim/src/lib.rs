@@ -1,1 +1,75 @@
-//! Placeholder.
+//! The discrete-event world around the scheduling core.
+//!
+//! Time is virtual, in whole microseconds; randomness comes from named streams of one seed. The
+//! scheduler that runs here is the real one: `lingua_core`'s `State` and `Instance`, many of them
+//! if the scenario says so, behind a modelled network and store.
+//!
+//! [`simulate`] runs one scenario with one seed and gives back a [`Finished`] run.
+
+mod digest;
+pub mod invariants;
+mod limits;
+pub mod queue;
+mod record;
+mod setup;
+mod slab;
+pub mod streams;
+mod world;
+
+use lingua_core::Micros;
+use lingua_reports::run::Artifacts;
+use lingua_scenarios::Scenario;
+
+pub use invariants::Broken;
+pub use record::{Batch, Batches};
+pub use setup::{pool_rule, promises};
+
+/// Why a scenario cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The scenario asks for something that does not go together.
+    #[error("{0}")]
+    Scenario(String),
+    /// An input file cannot be read.
+    #[error(transparent)]
+    Input(#[from] lingua_scenarios::Error),
+}
+
+/// A run that came to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it leaves behind.
+    pub artifacts: Artifacts,
+    /// Sums per batch of the counted part, for confidence intervals.
+    pub batches: Batches,
+    /// The promised invariant that ended the run, if one broke.
+    pub broken: Option<Broken>,
+}
+
+/// Watches a run while it goes on.
+pub trait Progress {
+    /// Virtual time has reached `now` of `end`.
+    fn at(&mut self, now: Micros, end: Micros);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn at(&mut self, _now: Micros, _end: Micros) {}
+}
+
+/// Runs a scenario with one seed.
+///
+/// # Errors
+/// The scenario asks for something that does not go together, or an input file is broken.
+pub fn simulate(
+    scenario: &Scenario,
+    sha256: &str,
+    progress: &mut dyn Progress,
+) -> Result<Finished, SimError> {
+    let mut world = world::World::new(scenario)?;
+    world.run(progress)?;
+    Ok(world.finish(scenario, sha256))
+}

@@ -24,11 +24,11 @@ pub struct JobId {
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A client opened a session.
-    SessionOpened(SessionId, Setup),
+    SessionOpened(SessionId, Box<Setup>),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
     /// A client changed its languages; the open utterance keeps its own.
-    SessionSetup(SessionId, Setup),
+    SessionSetup(SessionId, Box<Setup>),
     /// A client's socket is gone.
     SessionClosed(SessionId),
     /// A whole utterance, without segmenting (and each bare arrival).

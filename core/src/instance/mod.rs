@@ -32,7 +32,7 @@ pub use message::*;
 /// Rules of an [`Instance`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceConfig {
-    /// Its number, unique among the instances of a deployment.
+    /// Its number, unique among all processes of a deployment that ever were.
     pub id: InstanceId,
     /// How a node is chosen.
     pub policy: Policy,
@@ -148,9 +148,9 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A fresh process. `incarnation` must rise with each restart of the same id, so that its
-    /// leases differ from those of its former life.
-    pub fn new(config: InstanceConfig, incarnation: u32) -> Self {
+    /// A fresh process. Its id must never have been used before: a restarted process takes a new
+    /// one, so that its leases and jobs differ from those of its former life.
+    pub fn new(config: InstanceConfig) -> Self {
         assert!((1..=crate::CANDIDATES_MAX).contains(&config.sample), "1 to 16 samples");
         Self {
             config,
@@ -162,7 +162,7 @@ impl Instance {
             timers: Timers::default(),
             links: Links::default(),
             turns: LookupMap::default(),
-            next_lease: u64::from(incarnation) << 36,
+            next_lease: 0,
             draining: false,
             counters: Counters::default(),
         }
@@ -171,9 +171,9 @@ impl Instance {
     /// Takes one event.
     pub fn handle(&mut self, cx: &mut Cx<'_>, input: Input) {
         match input {
-            Input::SessionOpened(session, setup) => self.open_session(cx, session, setup),
+            Input::SessionOpened(session, setup) => self.open_session(session, &setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
-            Input::SessionSetup(session, setup) => self.change_setup(session, setup),
+            Input::SessionSetup(session, setup) => self.change_setup(session, &setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
             Input::Request(request) => self.take_request(cx, request),
             Input::NodeOpened(register) => self.open_node(cx, register),

@@ -75,16 +75,16 @@ impl Session {
 }
 
 impl Instance {
-    pub(super) fn open_session(&mut self, _cx: &Cx<'_>, id: SessionId, setup: Setup) {
+    pub(super) fn open_session(&mut self, id: SessionId, setup: &Setup) {
         if !self.session_keys.contains(&id) {
-            let key = self.sessions.insert(Session::new(id, setup));
+            let key = self.sessions.insert(Session::new(id, *setup));
             self.session_keys.insert(id, key);
         }
     }
 
-    pub(super) fn change_setup(&mut self, id: SessionId, setup: Setup) {
+    pub(super) fn change_setup(&mut self, id: SessionId, setup: &Setup) {
         if let Some(session) = self.session_mut(id) {
-            session.setup = setup;
+            session.setup = *setup;
         }
     }
 

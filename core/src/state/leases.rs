@@ -78,6 +78,7 @@ impl State {
             deadline: d.deadline,
         });
         node.counter += 1;
+        self.lease_total += 1;
         let generation = node.generation;
         self.expect_expiry(num, expires);
         self.refresh(num);
@@ -154,6 +155,7 @@ impl State {
         }
         node.leases.swap_remove(at);
         node.counter = node.counter.saturating_sub(1);
+        self.lease_total -= 1;
         self.refresh(r.node.num);
         self.end_request(now, r.request, r.lease);
         Released::Freed
@@ -183,6 +185,7 @@ impl State {
                 let node = &mut self.nodes[num.index()];
                 node.leases.swap_remove(at);
                 node.counter = node.counter.saturating_sub(1);
+                self.lease_total -= 1;
                 self.end_request(now, lease.request, lease.id);
                 freed = true;
             } else {

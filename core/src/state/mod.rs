@@ -159,6 +159,7 @@ pub struct State {
     ended: VecDeque<(Micros, RequestId)>,
     affinities: LookupMap<SessionId, Affinity>,
     debounces: LookupMap<ModelId, Micros>,
+    lease_total: u64,
 }
 
 impl State {
@@ -179,6 +180,7 @@ impl State {
             ended: VecDeque::new(),
             affinities: LookupMap::default(),
             debounces: LookupMap::default(),
+            lease_total: 0,
         }
     }
 
@@ -241,6 +243,34 @@ impl State {
             let num = NodeNum(num as u32);
             node.leases.iter().map(move |lease| (num, lease.id, lease.expires))
         })
+    }
+
+    /// How many leases are held.
+    pub fn lease_total(&self) -> u64 {
+        self.lease_total
+    }
+
+    /// Leases held for one request; more than one would be a fault.
+    pub fn leases_of(&self, request: RequestId) -> impl Iterator<Item = LeaseId> + '_ {
+        let all = self.nodes.iter().flat_map(|node| &node.leases);
+        all.filter(move |lease| lease.request == request).map(|lease| lease.id)
+    }
+
+    /// Ends every lease that has expired, on all nodes.
+    pub fn sweep_all(&mut self, now: Micros) {
+        for num in 0..self.nodes.len() as u32 {
+            self.sweep_node(now, NodeNum(num));
+        }
+    }
+
+    /// Whether a node has a slot that no lease and no reported job takes.
+    pub fn has_room(&self, node: NodeNum) -> bool {
+        self.nodes.get(node.index()).is_some_and(|node| node.busy() < node.max_jobs)
+    }
+
+    /// Whether a node has not been heard of for too long.
+    pub fn presence_is_over(&self, now: Micros, node: crate::NodeRef) -> bool {
+        self.nodes.get(node.num.index()).is_none_or(|node| node.presence_until <= now)
     }
 
     /// Requests whose answer is still kept.

@@ -1,11 +1,11 @@
 //! Requests and their answers, and the affinity of sessions. Home: the session.
 
+use crate::state::State;
 use crate::state::leases::No;
 use crate::state::op::{
     AffinityOutcome, Dispatch, Dispatched, Grant, MissCause, Outcome, RecordAffinity, Refusal, Via,
 };
-use crate::state::{CapacityCheck, State};
-use crate::{LeaseId, Micros, NodeNum, NodeRef, RequestId};
+use crate::{LeaseId, Micros, NodeNum, NodeRef, RequestId, SessionId};
 
 /// Ended answers dropped per dispatch: more than one, so that the queue shrinks.
 const DROPS_PER_STEP: usize = 4;
@@ -108,6 +108,7 @@ impl State {
         if let Some(at) = node.leases.iter().position(|l| l.id == lease) {
             node.leases.swap_remove(at);
             node.counter = node.counter.saturating_sub(1);
+            self.lease_total -= 1;
             self.sweep_node(now, num);
             self.refresh(num);
         }
@@ -162,9 +163,14 @@ impl State {
         }
     }
 
-    /// Whether a fitting node is free for the needs, whatever the policy sampled (invariant I9).
-    pub fn has_free(&self, now: Micros, d: &Dispatch) -> bool {
-        self.config.capacity == CapacityCheck::Off || self.scan(now, 0, d).is_some()
+    /// A fitting node that is free, whatever the policy sampled.
+    pub fn free_for(&self, now: Micros, d: &Dispatch) -> Option<NodeNum> {
+        self.scan(now, 0, d)
+    }
+
+    /// The node a session is tied to.
+    pub fn affinity_node(&self, session: SessionId) -> Option<NodeRef> {
+        self.affinities.get(&session).map(|affinity| affinity.node)
     }
 }
 

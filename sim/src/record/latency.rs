@@ -1,0 +1,75 @@
+//! Latencies, in nanoseconds, as histograms.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use lingua_core::Micros;
+use lingua_core::finalize::Reason;
+use lingua_core::instance::{Assign, Final};
+use lingua_reports::summary;
+use lingua_scenarios::Scheduler;
+
+/// All histograms of a run.
+pub(crate) struct Latencies {
+    dispatch: Histogram<u64>,
+    dispatch_net: Histogram<u64>,
+    response: Histogram<u64>,
+    wait: Histogram<u64>,
+    store: Histogram<u64>,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self {
+            dispatch: summary::histogram(),
+            dispatch_net: summary::histogram(),
+            response: summary::histogram(),
+            wait: summary::histogram(),
+            store: summary::histogram(),
+        }
+    }
+}
+
+impl Latencies {
+    /// Dispatch is measured over manual cuts and whole utterances: only there does the client
+    /// know when it had spoken.
+    pub(super) fn arrived(&mut self, now: Micros, assign: &Assign, scheduler: &Scheduler) {
+        let hangover = match assign.reason {
+            None => Micros::ZERO,
+            Some(Reason::IsFinal) => Micros(scheduler.hangover_manual.micros()),
+            Some(Reason::Pause | Reason::Timeout | Reason::MaxDuration | Reason::MaxLength) => {
+                return;
+            }
+        };
+        if assign.attempt > 1 {
+            return;
+        }
+        let span = now - assign.sent;
+        record(&mut self.dispatch, span);
+        record(&mut self.dispatch_net, span - hangover);
+    }
+
+    pub(super) fn answered(&mut self, now: Micros, last: &Final) {
+        record(&mut self.response, now - last.sent);
+        record(&mut self.wait, last.waited);
+    }
+
+    pub(super) fn store(&mut self, span: Micros) {
+        record(&mut self.store, span);
+    }
+
+    /// The histograms by name.
+    pub(crate) fn into_map(self) -> BTreeMap<&'static str, Histogram<u64>> {
+        BTreeMap::from([
+            ("dispatch", self.dispatch),
+            ("dispatch_net", self.dispatch_net),
+            ("response", self.response),
+            ("wait", self.wait),
+            ("store", self.store),
+        ])
+    }
+}
+
+fn record(histogram: &mut Histogram<u64>, span: Micros) {
+    summary::record_saturating(histogram, span.0.saturating_mul(1_000));
+}

@@ -1,0 +1,56 @@
+//! Places for what is under way, named by small numbers.
+
+/// A vector of places; the place freed last is used first.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Stores a value.
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.places[slot as usize] = Some(value);
+            return slot;
+        }
+        self.places.push(Some(value));
+        self.places.len() as u32 - 1
+    }
+
+    /// Looks at a value.
+    pub(crate) fn get(&self, slot: u32) -> Option<&T> {
+        self.places.get(slot as usize)?.as_ref()
+    }
+
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<T> {
+        let value = self.places.get_mut(slot as usize)?.take()?;
+        self.free.push(slot);
+        Some(value)
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All values, by place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.places
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, value)| Some((slot as u32, value.as_ref()?)))
+    }
+}

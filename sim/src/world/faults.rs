@@ -1,0 +1,192 @@
+//! What goes wrong, when, and to whom.
+
+use lingua_core::{Micros, ModelId};
+use lingua_scenarios::{Fault, FaultKind, Scenario};
+
+use crate::setup;
+use crate::streams::{Purpose, Stream, Streams};
+use crate::world::{Event, World};
+
+struct Planned {
+    fault: Fault,
+    victims: Vec<u32>,
+    active: bool,
+    stream: Stream,
+}
+
+pub(super) struct Faults {
+    planned: Vec<Planned>,
+}
+
+impl Faults {
+    pub(super) fn new(scenario: &Scenario, streams: &Streams) -> Self {
+        let planned = scenario.faults.iter().enumerate().map(|(at, fault)| Planned {
+            fault: fault.clone(),
+            victims: Vec::new(),
+            active: false,
+            stream: streams.stream(Purpose::Faults, 16 + at as u64),
+        });
+        Self { planned: planned.collect() }
+    }
+
+    fn active(&self, kind: FaultKind) -> impl Iterator<Item = &Planned> {
+        self.planned.iter().filter(move |p| p.active && p.fault.kind == kind)
+    }
+
+    fn probability(&self, kind: FaultKind) -> f64 {
+        self.active(kind).filter_map(|p| p.fault.probability).fold(0.0, f64::max)
+    }
+
+    pub(super) fn reply_loss(&self) -> f64 {
+        self.probability(FaultKind::ReplyLoss)
+    }
+
+    pub(super) fn heartbeat_loss(&self) -> f64 {
+        self.probability(FaultKind::HeartbeatLoss)
+    }
+
+    pub(super) fn delay_factor(&self) -> f64 {
+        self.active(FaultKind::Delay).filter_map(|p| p.fault.factor).fold(1.0, f64::max)
+    }
+
+    pub(super) fn answers_twice(&self, stream: &mut Stream) -> bool {
+        let share = self.probability(FaultKind::DuplicateRelease);
+        share > 0.0 && stream.uniform() < share
+    }
+
+    /// Whether a node lacks a model that it lists.
+    pub(super) fn model_is_missing(&self, node: u32, model: ModelId) -> bool {
+        self.active(FaultKind::ModelStorm)
+            .any(|p| p.victims.contains(&node) && p.fault.model.is_some() && model.0 < u32::MAX)
+    }
+
+    pub(super) fn missing_model(&self, node: u32) -> Option<ModelId> {
+        self.active(FaultKind::ModelStorm).find(|p| p.victims.contains(&node)).map(|_| ModelId(0))
+    }
+}
+
+impl World {
+    pub(super) fn schedule_faults(&mut self) {
+        let nodes = self.nodes.len() as u32;
+        for at in 0..self.faults.planned.len() {
+            let planned = &mut self.faults.planned[at];
+            let fault = &planned.fault;
+            let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
+            let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
+            planned.victims = draw(&mut planned.stream, nodes, count);
+            let begins = setup::micros(fault.at);
+            let begin = Event::Fault(at as u16, true);
+            let ends = fault.lasts.map(|lasts| begins + setup::micros(lasts));
+            if fault.kind == FaultKind::StoreFailover {
+                let span = fault.span.map_or(Micros::ZERO, setup::micros);
+                self.queue.push(begins - span, Event::Checkpoint(at as u16));
+            }
+            self.queue.push(begins, begin);
+            if let Some(ends) = ends {
+                self.queue.push(ends, Event::Fault(at as u16, false));
+            }
+        }
+    }
+
+    /// The replica that a failover will promote has seen everything up to now, and nothing after.
+    pub(super) fn checkpoint(&mut self, _fault: u16) {
+        self.store.checkpoint = Some(Box::new(self.watch.state().clone()));
+    }
+
+    pub(super) fn fault(&mut self, at: u16, begins: bool) {
+        let planned = &mut self.faults.planned[usize::from(at)];
+        planned.active = begins;
+        let fault = planned.fault.clone();
+        let victims = planned.victims.clone();
+        let server = fault.instance.unwrap_or(0) as u16;
+        let lasts = fault.lasts.map_or(Micros::secs(5), setup::micros);
+        self.recorder.mark(name(fault.kind));
+        match (fault.kind, begins) {
+            (FaultKind::NodeCrash, true) => {
+                for node in victims {
+                    self.node_dies(node, lasts);
+                }
+            }
+            (FaultKind::NodeSilent, _) => self.hang(&victims, begins),
+            (FaultKind::SlowNode, _) => {
+                let factor = if begins { fault.factor.unwrap_or(10.0) } else { 1.0 };
+                for node in victims {
+                    self.nodes[node as usize].slow = factor;
+                }
+            }
+            (FaultKind::Drain, _) => {
+                for node in victims {
+                    self.drain_node(node, begins);
+                }
+            }
+            (FaultKind::InstanceCrash, true) if self.servers[usize::from(server)].up => {
+                self.crash_server(server);
+                self.queue.push(self.now + lasts, Event::Restart(server));
+            }
+            (FaultKind::StoreStall, true) => {
+                self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
+            }
+            (FaultKind::StoreFailover, true) => {
+                if let Some(replica) = self.store.checkpoint.take() {
+                    self.watch.fail_over(*replica);
+                    self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
+                }
+            }
+            (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
+            (FaultKind::ReconnectHerd, true) => {
+                for node in victims {
+                    self.node_closes_socket(node);
+                    self.queue.push(self.now, Event::NodeWake(node));
+                }
+            }
+            (FaultKind::ClockStep, _) => {
+                let span = fault.span.map_or(Micros::ZERO, setup::micros);
+                self.store.clock_ahead = if begins { span } else { Micros::ZERO };
+            }
+            _ => {}
+        }
+    }
+
+    fn hang(&mut self, victims: &[u32], begins: bool) {
+        for &node in victims {
+            if begins {
+                self.node_hangs(node);
+            } else if self.nodes[node as usize].silent {
+                self.node_unhangs(node);
+            }
+        }
+    }
+}
+
+/// `count` different nodes, in order.
+fn draw(stream: &mut Stream, nodes: u32, count: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..nodes).collect();
+    for place in 0..count as usize {
+        let other = place + lingua_core::draws::pick(stream.word(), nodes - place as u32) as usize;
+        all.swap(place, other);
+    }
+    all.truncate(count as usize);
+    all.sort_unstable();
+    all
+}
+
+fn name(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::NodeCrash => "fault_node_crash",
+        FaultKind::NodeSilent => "fault_node_silent",
+        FaultKind::SlowNode => "fault_slow_node",
+        FaultKind::Drain => "fault_drain",
+        FaultKind::InstanceCrash => "fault_instance_crash",
+        FaultKind::StoreStall => "fault_store_stall",
+        FaultKind::StoreFailover => "fault_store_failover",
+        FaultKind::Partition => "fault_partition",
+        FaultKind::ReplyLoss => "fault_reply_loss",
+        FaultKind::HeartbeatLoss => "fault_heartbeat_loss",
+        FaultKind::ReconnectHerd => "fault_reconnect_herd",
+        FaultKind::ModelStorm => "fault_model_storm",
+        FaultKind::DuplicateRelease => "fault_duplicate_release",
+        FaultKind::LateRelease => "fault_late_release",
+        FaultKind::ClockStep => "fault_clock_step",
+        FaultKind::Delay => "fault_delay",
+    }
+}

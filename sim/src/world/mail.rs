@@ -1,0 +1,81 @@
+//! Messages on their way. Each socket keeps the order of its messages, as TCP does.
+
+use lingua_core::instance::{Assign, Final, Input, Token};
+use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply};
+use lingua_scenarios::Dist;
+
+use crate::world::{Event, World};
+
+/// A message with its address. Addresses are sockets: a letter to a process that died since is
+/// lost.
+#[derive(Debug)]
+pub(super) enum Mail {
+    /// To an instance.
+    Input(InstanceId, Input),
+    /// To a node.
+    Assign(Assign),
+    /// To a node: its socket is closed.
+    Close(NodeRef),
+    /// To a node: it is registered, or is not.
+    Registered(u32, u32, Option<NodeRef>),
+    /// To a client.
+    Final(Final),
+    /// To the store; the step is carried out on arrival.
+    Step(InstanceId, Token, Box<Op>),
+    /// To an instance, from the store.
+    Reply(InstanceId, Token, Box<Reply>),
+}
+
+impl World {
+    pub(super) fn post(&mut self, at: Micros, mail: Mail) {
+        let letter = self.mail.insert(mail);
+        self.queue.push(at, Event::Mail(letter));
+    }
+
+    pub(super) fn open_mail(&mut self, letter: u32) {
+        let Some(mail) = self.mail.remove(letter) else { return };
+        match mail {
+            Mail::Input(to, input) => {
+                if let Some(&server) = self.server_of.get(&to) {
+                    self.reach_server(server, input);
+                }
+            }
+            Mail::Assign(assign) => self.node_takes(assign),
+            Mail::Close(node) => self.node_is_closed(node),
+            Mail::Registered(node, life, result) => self.node_is_registered(node, life, result),
+            Mail::Final(last) => self.client_hears(&last),
+            Mail::Step(from, token, op) => self.store_executes(from, token, &op),
+            Mail::Reply(to, token, reply) => {
+                if let Some(&server) = self.server_of.get(&to) {
+                    self.reach_server(server, Input::Store(token, *reply));
+                }
+            }
+        }
+    }
+
+    /// One draw of a latency; constant latencies draw nothing.
+    pub(super) fn latency(&mut self, of: Leg) -> Micros {
+        let dist: &Dist = match of {
+            Leg::Node => &self.costs.node_latency,
+            Leg::Session => &self.costs.session_latency,
+            Leg::Store => &self.costs.store_latency,
+        };
+        let factor = if matches!(of, Leg::Node) { self.faults.delay_factor() } else { 1.0 };
+        let span = match dist.constant() {
+            Some(span) => span,
+            None => dist.sample(self.network.uniform()),
+        };
+        Micros((span.micros() as f64 * factor) as u64)
+    }
+}
+
+/// Part of the network.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Leg {
+    /// Between an instance and a node.
+    Node,
+    /// Between a client and an instance.
+    Session,
+    /// Between an instance and the store.
+    Store,
+}

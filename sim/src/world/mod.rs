@@ -1,0 +1,315 @@
+//! Everything outside the scheduler: clients, nodes, network, store, and what goes wrong.
+
+mod arrivals;
+mod faults;
+mod mail;
+mod nodes;
+mod open;
+mod report;
+mod server;
+mod store;
+mod talkers;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use lingua_core::{
+    Draws, InstanceId, Lang, LookupMap, Micros, Promises, RequestId, SessionId, Words,
+};
+use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind};
+
+use crate::digest::Digest;
+use crate::invariants::{Broken, Watch};
+use crate::queue::EventQueue;
+use crate::record::Recorder;
+use crate::setup::{self, Names};
+use crate::slab::Slab;
+use crate::streams::{Purpose, Stream, Streams, mix};
+use crate::{Progress, SimError};
+
+use arrivals::Source;
+use faults::Faults;
+use mail::Mail;
+use nodes::Node;
+use open::{OpenJob, OpenJobs};
+use server::Server;
+use store::Store;
+use talkers::{Talker, TalkerGroup};
+
+/// What happens at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// The next bare job of a source.
+    Arrival(u16),
+    /// The next session of a group.
+    SessionArrival(u16),
+    /// A talker's next step.
+    Talk(u32, u32),
+    /// A letter has arrived.
+    Mail(u32),
+    /// A node has finished a job.
+    Done(u32, u32),
+    /// A node comes back, or tries to connect.
+    NodeWake(u32),
+    /// A node's time in service is over.
+    NodeLeaves(u32),
+    /// An instance is free for its next message.
+    Free(u16),
+    /// A deadline of an instance is due.
+    Tick(u16),
+    /// An instance renews its snapshot as a whole.
+    Snapshot(u16),
+    /// A fault begins or ends.
+    Fault(u16, bool),
+    /// The store fails over to a copy made now.
+    Checkpoint(u16),
+    /// An instance starts again.
+    Restart(u16),
+    /// A row of the time series is due.
+    Sample,
+}
+
+impl Event {
+    fn kind(self) -> u8 {
+        match self {
+            Self::Arrival(_) => 1,
+            Self::SessionArrival(_) => 2,
+            Self::Talk(..) => 3,
+            Self::Mail(_) => 4,
+            Self::Done(..) => 5,
+            Self::NodeWake(_) => 6,
+            Self::NodeLeaves(_) => 7,
+            Self::Free(_) => 8,
+            Self::Tick(_) => 9,
+            Self::Snapshot(_) => 10,
+            Self::Fault(..) => 11,
+            Self::Checkpoint(_) => 12,
+            Self::Restart(_) => 13,
+            Self::Sample => 14,
+        }
+    }
+
+    fn subject(self) -> u64 {
+        match self {
+            Self::Arrival(n)
+            | Self::SessionArrival(n)
+            | Self::Free(n)
+            | Self::Tick(n)
+            | Self::Snapshot(n)
+            | Self::Checkpoint(n)
+            | Self::Restart(n) => u64::from(n),
+            Self::Mail(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => u64::from(n),
+            Self::Talk(n, m) | Self::Done(n, m) => u64::from(n) << 32 | u64::from(m),
+            Self::Fault(n, on) => u64::from(n) << 1 | u64::from(on),
+            Self::Sample => 0,
+        }
+    }
+}
+
+/// The world.
+pub(crate) struct World {
+    scheduler: Scheduler,
+    costs: Costs,
+    free_of_cost: bool,
+    names: Names,
+    promises: Promises,
+    streams: Streams,
+    network: Stream,
+    now: Micros,
+    end: Micros,
+    warmup: Micros,
+    queue: EventQueue<Event>,
+    heartbeats: BinaryHeap<Reverse<(Micros, u32, u32)>>,
+    mail: Slab<Mail>,
+    nodes: Vec<Node>,
+    node_names: LookupMap<Arc<str>, u32>,
+    // World index by the number that the store gave.
+    node_of_num: Vec<u32>,
+    sources: Vec<Source>,
+    groups: Vec<TalkerGroup>,
+    talkers: Vec<Talker>,
+    servers: Vec<Server>,
+    server_of: LookupMap<InstanceId, u16>,
+    next_instance: u16,
+    watch: Watch,
+    store: Store,
+    faults: Faults,
+    open: OpenJobs,
+    tails: LookupMap<(SessionId, Lang), nodes::Tail>,
+    recorder: Recorder,
+    digest: Digest,
+    arrivals_digest: u64,
+    broken: Option<Broken>,
+}
+
+impl World {
+    pub(crate) fn new(scenario: &Scenario) -> Result<Self, SimError> {
+        let scheduler = scenario.scheduler.clone();
+        check(scenario)?;
+        let streams = Streams::new(scenario.seed);
+        let names = Names::of(scenario);
+        let promises = setup::promises(&scheduler);
+        let end = setup::micros(scenario.duration);
+        let warmup = setup::micros(scenario.warmup);
+        let watch = Watch::new(setup::state_config(&scheduler), promises);
+        let mut world = Self {
+            free_of_cost: server::free_of_cost(&scenario.costs),
+            costs: scenario.costs.clone(),
+            network: streams.stream(Purpose::Network, 0),
+            store: Store::new(&scheduler, &streams),
+            faults: Faults::new(scenario, &streams),
+            recorder: Recorder::new(end, warmup),
+            scheduler,
+            names,
+            promises,
+            streams,
+            now: Micros::ZERO,
+            end,
+            warmup,
+            queue: EventQueue::default(),
+            heartbeats: BinaryHeap::new(),
+            mail: Slab::default(),
+            nodes: Vec::new(),
+            node_names: LookupMap::default(),
+            node_of_num: Vec::new(),
+            sources: Vec::new(),
+            groups: Vec::new(),
+            talkers: Vec::new(),
+            servers: Vec::new(),
+            server_of: LookupMap::default(),
+            next_instance: 0,
+            watch,
+            open: OpenJobs::default(),
+            tails: LookupMap::default(),
+            digest: Digest::default(),
+            arrivals_digest: 0,
+            broken: None,
+        };
+        world.start_servers();
+        world.start_nodes(scenario)?;
+        world.start_sources(scenario)?;
+        world.start_talkers(scenario)?;
+        world.schedule_faults();
+        world.queue.push(world.recorder.row(), Event::Sample);
+        Ok(world)
+    }
+
+    /// Runs to the end of the scenario, then on without new work until every slot has returned.
+    pub(crate) fn run(&mut self, progress: &mut dyn Progress) -> Result<(), SimError> {
+        let quiet_until = self.end + self.quiet_span();
+        let mut steps = 0u32;
+        while self.broken.is_none() {
+            let beat_at = self.heartbeats.peek().map_or(Micros::NEVER, |&Reverse((at, ..))| at);
+            let event_at = self.queue.next_at();
+            let at = beat_at.min(event_at);
+            if at > quiet_until || (at > self.end && self.is_quiet()) {
+                break;
+            }
+            self.now = at;
+            if beat_at < event_at {
+                self.beat();
+            } else if let Some((at, event)) = self.queue.pop() {
+                self.digest.event(at, event.kind(), event.subject());
+                self.happen(event)?;
+            }
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1 << 16) {
+                progress.at(self.now.min(self.end), self.end);
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    fn happen(&mut self, event: Event) -> Result<(), SimError> {
+        match event {
+            Event::Arrival(source) => self.arrive(source)?,
+            Event::SessionArrival(group) => self.session_arrives(group),
+            Event::Talk(talker, life) => self.talk(talker, life),
+            Event::Mail(letter) => self.open_mail(letter),
+            Event::Done(node, work) => self.node_done(node, work),
+            Event::NodeWake(node) => self.node_wakes(node),
+            Event::NodeLeaves(node) => self.node_leaves(node),
+            Event::Free(server) => self.server_is_free(server),
+            Event::Tick(server) => self.server_ticks(server),
+            Event::Snapshot(server) => self.renew_snapshot(server),
+            Event::Fault(fault, begins) => self.fault(fault, begins),
+            Event::Checkpoint(fault) => self.checkpoint(fault),
+            Event::Restart(server) => self.restart_server(server),
+            Event::Sample => self.sample(),
+        }
+        Ok(())
+    }
+
+    /// After the end of the scenario: how long the last lease may take to return.
+    fn quiet_span(&self) -> Micros {
+        let scheduler = &self.scheduler;
+        setup::micros(scheduler.deadline)
+            + setup::micros(scheduler.lease)
+            + setup::micros(scheduler.rejoin)
+            + Micros::secs(5)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.open.is_empty() && self.mail.is_empty() && self.watch.lease_total() == 0
+    }
+
+    fn is_remote(&self) -> bool {
+        self.scheduler.store != StoreKind::Embedded
+    }
+
+    fn is_counted(&self, at: Micros) -> bool {
+        at >= self.warmup && at < self.end
+    }
+
+    /// Ends the run when a promised invariant has broken, else counts.
+    fn judge(&mut self, promised: bool, broken: Broken) {
+        if promised {
+            self.broken.get_or_insert(broken);
+        } else {
+            self.recorder.count_broken(broken.invariant);
+        }
+    }
+
+    fn plan(&mut self, entity: u64, value: u64) {
+        // A sum does not care for the order in which equal instants are met.
+        let item = mix(mix(self.now.0 ^ mix(entity)) ^ value);
+        self.arrivals_digest = self.arrivals_digest.wrapping_add(item);
+    }
+}
+
+/// Words of a request: those of its plan, else keyed by the request.
+struct RequestWords<'a> {
+    streams: &'a mut Streams,
+    open: &'a OpenJobs,
+}
+
+impl Draws for RequestWords<'_> {
+    fn words(&mut self, request: RequestId, attempt: u32) -> Words {
+        let planned = self.open.get(&request).and_then(|open| open.words);
+        match planned {
+            Some(words) if attempt == 1 => words,
+            _ => self.streams.words(request, attempt),
+        }
+    }
+}
+
+fn check(scenario: &Scenario) -> Result<(), SimError> {
+    let scheduler = &scenario.scheduler;
+    if scheduler.instances > 1 && scheduler.store == StoreKind::Embedded {
+        return Err(SimError::Scenario(format!(
+            "scheduler.instances = {} need a shared store: set scheduler.store = \"redis\"",
+            scheduler.instances
+        )));
+    }
+    if scheduler.store == StoreKind::RedisCluster {
+        return Err(SimError::Scenario(
+            "scheduler.store = \"redis-cluster\" is not simulated yet: use \"redis\"".into(),
+        ));
+    }
+    if scenario.nodes.is_empty() {
+        return Err(SimError::Scenario("the scenario has no nodes: add a [[nodes]] group".into()));
+    }
+    Ok(())
+}

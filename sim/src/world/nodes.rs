@@ -1,0 +1,591 @@
+//! Simulated nodes: they register, report, work, answer, and sometimes do none of it.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use lingua_core::finalize::Reason;
+use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId};
+use lingua_core::{
+    AffinityOutcome, Capabilities, InstanceId, Micros, NodeRef, Register, RegisterError, Report,
+    RequestId,
+};
+use lingua_scenarios::{Dist, NodeGroup, Scenario};
+
+use crate::setup;
+use crate::streams::{Purpose, Stream, mix, request_key};
+use crate::world::mail::{Leg, Mail};
+use crate::world::{Event, World};
+use crate::{Broken, SimError};
+
+/// Speech that a node keeps of a Timeout or MaxDuration cut for the session's next job.
+const TAIL: Micros = Micros::millis(1_500);
+/// First wait before a node connects again; it doubles up to the longest.
+const BACKOFF: Micros = Micros::secs(5);
+const BACKOFF_MAX: Micros = Micros::secs(60);
+/// Jobs that may queue at a node whose capacity nobody checks.
+const WORKS_MAX: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Up,
+    Away,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Socket {
+    server: u16,
+    id: InstanceId,
+    // Known once the registration is answered.
+    node: Option<NodeRef>,
+}
+
+/// A job at a node.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    id: u32,
+    job: JobId,
+    attempt: u32,
+    request: RequestId,
+    speech: Micros,
+    reason: Option<Reason>,
+    uniform: f64,
+    started: bool,
+    model_missing: bool,
+}
+
+pub(super) struct Node {
+    name: Arc<str>,
+    caps: Capabilities,
+    pub(super) max_jobs: u32,
+    service: Dist,
+    speech_factor: f64,
+    heartbeat: Micros,
+    uptime: Option<Dist>,
+    downtime: Option<Dist>,
+    usage: [Option<u16>; 3],
+    stream: Stream,
+    phase: Phase,
+    // Rises with each start of the machine: what it held before is gone.
+    life: u32,
+    beat_epoch: u32,
+    pub(super) silent: bool,
+    pub(super) slow: f64,
+    leaving: bool,
+    socket: Option<Socket>,
+    attempts: u32,
+    works: Vec<Work>,
+    running: u32,
+    next_work: u32,
+    unsent: Vec<Answer>,
+    up_clear: Micros,
+    down_clear: Micros,
+    pub(super) jobs: u64,
+    // Time integral of running jobs within the counted part.
+    busy_area: u64,
+    busy_since: Micros,
+    oversold_since: Option<Micros>,
+    // When it hung, until somebody notices.
+    hung_at: Option<Micros>,
+}
+
+/// Audio that a node keeps for a session's next job.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tail {
+    node: u32,
+    life: u32,
+    speech: Micros,
+}
+
+impl World {
+    pub(super) fn start_nodes(&mut self, scenario: &Scenario) -> Result<(), SimError> {
+        let rule = setup::pool_rule(self.scheduler.pool_rule);
+        for (index, group) in scenario.nodes.iter().enumerate() {
+            let caps = setup::capabilities(&self.names, group, rule)?;
+            let prefix = group.name.clone().unwrap_or_else(|| format!("g{index}"));
+            for n in 0..group.count {
+                self.add_node(group, &caps, format!("{prefix}-{n}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_node(&mut self, group: &NodeGroup, caps: &Capabilities, name: String) {
+        let at = self.nodes.len() as u32;
+        let name: Arc<str> = name.into();
+        let mut stream = self.streams.stream(Purpose::Nodes, u64::from(at));
+        self.node_names.insert(name.clone(), at);
+        if let Some(uptime) = &group.uptime {
+            let span = Micros(uptime.sample(stream.uniform()).micros());
+            self.queue.push(span, Event::NodeLeaves(at));
+        }
+        self.nodes.push(Node {
+            name,
+            caps: caps.clone(),
+            max_jobs: group.max_jobs,
+            service: group.service_time.clone(),
+            speech_factor: group.speech_factor,
+            heartbeat: setup::micros(group.heartbeat),
+            uptime: group.uptime.clone(),
+            downtime: group.downtime.clone(),
+            usage: [group.cpu.map(|percent| (percent * 10.0) as u16), None, None],
+            stream,
+            phase: Phase::Up,
+            life: 0,
+            beat_epoch: 0,
+            silent: false,
+            slow: 1.0,
+            leaving: false,
+            socket: None,
+            attempts: 0,
+            works: Vec::with_capacity(group.max_jobs as usize),
+            running: 0,
+            next_work: 0,
+            unsent: Vec::new(),
+            up_clear: Micros::ZERO,
+            down_clear: Micros::ZERO,
+            jobs: 0,
+            busy_area: 0,
+            busy_since: Micros::ZERO,
+            oversold_since: None,
+            hung_at: None,
+        });
+        self.queue.push(Micros::ZERO, Event::NodeWake(at));
+    }
+
+    /// A node starts, or tries to connect again.
+    pub(super) fn node_wakes(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        if node.phase == Phase::Away {
+            node.phase = Phase::Up;
+            node.leaving = false;
+            if let Some(uptime) = node.uptime.clone() {
+                let span = Micros(uptime.sample(node.stream.uniform()).micros());
+                self.queue.push(self.now + span, Event::NodeLeaves(at));
+            }
+        }
+        let node = &self.nodes[at as usize];
+        if node.socket.is_some() || node.silent || self.now > self.end {
+            return;
+        }
+        let newcomer = u64::from(at) + u64::from(node.attempts);
+        let Some(server) = self.balance(newcomer) else {
+            self.connect_later(at);
+            return;
+        };
+        let id = self.servers[usize::from(server)].id;
+        let node = &mut self.nodes[at as usize];
+        node.attempts += 1;
+        node.life += u32::from(node.attempts == 1);
+        node.socket = Some(Socket { server, id, node: None });
+        let register = Register {
+            name: node.name.clone(),
+            caps: node.caps.clone(),
+            max_jobs: node.max_jobs,
+            owner: id,
+        };
+        self.node_sends(at, Input::NodeOpened(register));
+    }
+
+    fn connect_later(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        let doubled = BACKOFF.0 << node.attempts.saturating_sub(1).min(8);
+        let backoff = doubled.min(BACKOFF_MAX.0) as f64;
+        // Jitter keeps a herd of reconnecting nodes apart.
+        let span = Micros((backoff * (0.5 + node.stream.uniform())) as u64);
+        self.queue.push(self.now + span, Event::NodeWake(at));
+    }
+
+    fn node_sends(&mut self, at: u32, input: Input) {
+        let latency = self.latency(Leg::Node);
+        let node = &mut self.nodes[at as usize];
+        let Some(socket) = node.socket else { return };
+        let arrives = (self.now + latency).max(node.up_clear);
+        node.up_clear = arrives;
+        if arrives == self.now {
+            self.reach_server(socket.server, input);
+        } else {
+            self.post(arrives, Mail::Input(socket.id, input));
+        }
+    }
+
+    pub(super) fn tell_registered(
+        &mut self,
+        from: u16,
+        at: Micros,
+        name: &Arc<str>,
+        result: Result<NodeRef, RegisterError>,
+    ) {
+        let Some(&node) = self.node_names.get(name) else { return };
+        if let Ok(node_ref) = result {
+            let num = node_ref.num.index();
+            if num >= self.node_of_num.len() {
+                self.node_of_num.resize(num + 1, u32::MAX);
+            }
+            self.node_of_num[num] = node;
+        } else {
+            self.recorder.mark("registration_refused");
+        }
+        let id = u32::from(self.servers[usize::from(from)].id.0);
+        let latency = self.latency(Leg::Node);
+        self.post(at + latency, Mail::Registered(node, id, result.ok()));
+    }
+
+    pub(super) fn node_is_registered(&mut self, at: u32, by: u32, result: Option<NodeRef>) {
+        let node = &mut self.nodes[at as usize];
+        let Some(socket) = node.socket.as_mut().filter(|s| u32::from(s.id.0) == by) else {
+            return;
+        };
+        let Some(node_ref) = result else {
+            node.socket = None;
+            return;
+        };
+        socket.node = Some(node_ref);
+        node.attempts = 1;
+        node.beat_epoch += 1;
+        let epoch = node.beat_epoch;
+        self.heartbeats.push(Reverse((self.now, at, epoch)));
+        let unsent = std::mem::take(&mut self.nodes[at as usize].unsent);
+        for answer in unsent {
+            self.node_answers(at, answer);
+        }
+    }
+
+    /// The next heartbeat of the lane is due.
+    pub(super) fn beat(&mut self) {
+        let Some(Reverse((_, at, epoch))) = self.heartbeats.pop() else { return };
+        let node = &mut self.nodes[at as usize];
+        let Some(node_ref) = node.socket.and_then(|socket| socket.node) else { return };
+        if node.beat_epoch != epoch {
+            return;
+        }
+        self.digest.event(self.now, 0, u64::from(at));
+        let jitter = 0.8 + 0.4 * node.stream.uniform();
+        let next = self.now + Micros((node.heartbeat.0 as f64 * jitter) as u64);
+        self.heartbeats.push(Reverse((next, at, epoch)));
+        let lost = self.faults.heartbeat_loss();
+        if node.silent || (lost > 0.0 && node.stream.uniform() < lost) {
+            self.recorder.mark("heartbeat_lost");
+            return;
+        }
+        let running = node.works.len() as u32;
+        let report = Report { running, usage: node.usage, models: None, max_jobs: None };
+        self.recorder.heartbeats += 1;
+        self.node_sends(at, Input::Heartbeat(node_ref, report));
+    }
+
+    pub(super) fn send_assign(&mut self, at: Micros, assign: Assign) {
+        let latency = self.latency(Leg::Node);
+        let Some(&node) = self.node_of_num.get(assign.node.num.index()) else { return };
+        let node = &mut self.nodes[node as usize];
+        let arrives = (at + latency).max(node.down_clear);
+        node.down_clear = arrives;
+        if arrives == self.now {
+            self.node_takes(assign);
+        } else {
+            self.post(arrives, Mail::Assign(assign));
+        }
+    }
+
+    /// A job reaches a node.
+    pub(super) fn node_takes(&mut self, assign: Assign) {
+        let at = self.node_of_num[assign.node.num.index()];
+        let uniform = self.work_of(&assign);
+        let counted = self.open.get(&assign.request).is_some_and(|open| open.counted);
+        let node = &mut self.nodes[at as usize];
+        let current = node.socket.is_some_and(|socket| socket.node == Some(assign.node));
+        if node.phase != Phase::Up || !current || node.silent {
+            self.recorder.jobs_to_dead_nodes += 1;
+            return;
+        }
+        assert!(node.works.len() < WORKS_MAX, "a node has {WORKS_MAX} jobs");
+        self.recorder.arrived(self.now, &assign, counted, &self.scheduler);
+        self.digest.add(u64::from(at) << 32 ^ u64::from(assign.attempt));
+        self.count_affinity(&assign, counted);
+        self.meet_tail(at, &assign);
+        let model = assign.needs.model;
+        let node = &mut self.nodes[at as usize];
+        node.jobs += u64::from(counted);
+        let work = Work {
+            id: node.next_work,
+            job: assign.job,
+            attempt: assign.attempt,
+            request: assign.request,
+            speech: assign.speech,
+            reason: assign.reason,
+            uniform,
+            started: false,
+            model_missing: model.is_some_and(|model| self.faults.model_is_missing(at, model)),
+        };
+        node.next_work = node.next_work.wrapping_add(1);
+        node.works.push(work);
+        self.node_level_changed(at, counted);
+        self.start_works(at);
+    }
+
+    fn count_affinity(&mut self, assign: &Assign, counted: bool) {
+        if !counted {
+            return;
+        }
+        let affinity = &mut self.recorder.affinity;
+        match assign.affinity {
+            AffinityOutcome::None => {}
+            AffinityOutcome::Kept => {
+                affinity.expected += 1;
+                affinity.kept += 1;
+            }
+            AffinityOutcome::Missed(cause) => {
+                affinity.expected += 1;
+                *affinity.fallback.entry(cause.name().into()).or_default() += 1;
+            }
+        }
+    }
+
+    /// The tail of the session's last cut is needed now: it is here, or it is lost.
+    fn meet_tail(&mut self, at: u32, assign: &Assign) {
+        let key = (assign.request.session, assign.request.tgt);
+        let Some(tail) = self.tails.remove(&key) else { return };
+        let here = tail.node == at && tail.life == self.nodes[at as usize].life;
+        if !here && self.is_counted(self.now) {
+            self.recorder.broken_segments.count += 1;
+            self.recorder.broken_segments.lost_speech_s += tail.speech.as_secs_f64();
+        }
+    }
+
+    fn start_works(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        while node.running < node.max_jobs {
+            let Some(work) = node.works.iter_mut().find(|work| !work.started) else { break };
+            work.started = true;
+            node.running += 1;
+            let span = if work.model_missing {
+                Micros::millis(1)
+            } else {
+                let base = node.service.sample(work.uniform).micros() as f64 * node.slow;
+                Micros((base + work.speech.0 as f64 * node.speech_factor) as u64)
+            };
+            self.queue.push(self.now + span, Event::Done(at, work.id));
+        }
+    }
+
+    pub(super) fn node_done(&mut self, at: u32, id: u32) {
+        let node = &mut self.nodes[at as usize];
+        let Some(place) = node.works.iter().position(|work| work.id == id && work.started) else {
+            return;
+        };
+        if node.silent {
+            // Hung: it will not answer before it wakes, and then it starts anew.
+            return;
+        }
+        let work = node.works.remove(place);
+        node.running -= 1;
+        let life = node.life;
+        self.node_level_changed(at, false);
+        self.start_works(at);
+        let buffered = self.keep_tail(at, life, &work);
+        if !buffered {
+            let outcome = match self.faults.missing_model(at) {
+                Some(model) if work.model_missing => AnswerOutcome::ModelNotAvailable(model),
+                _ => AnswerOutcome::Result,
+            };
+            self.node_answers(at, Answer { job: work.job, attempt: work.attempt, outcome });
+        }
+        let node = &self.nodes[at as usize];
+        if node.leaving && node.works.is_empty() {
+            self.node_goes(at);
+        }
+    }
+
+    /// Keeps the tail of an automatic cut; tells whether that was all of it.
+    fn keep_tail(&mut self, at: u32, life: u32, work: &Work) -> bool {
+        if work.model_missing || !work.reason.is_some_and(Reason::leaves_tail) {
+            return false;
+        }
+        let speech = work.speech.min(TAIL);
+        let key = (work.request.session, work.request.tgt);
+        self.tails.insert(key, Tail { node: at, life, speech });
+        work.speech <= TAIL
+    }
+
+    fn node_answers(&mut self, at: u32, answer: Answer) {
+        match self.nodes[at as usize].socket.and_then(|socket| socket.node) {
+            Some(node_ref) => {
+                self.node_sends(at, Input::Answer(node_ref, answer));
+                if self.faults.answers_twice(&mut self.nodes[at as usize].stream) {
+                    self.recorder.mark("answered_twice");
+                    self.node_sends(at, Input::Answer(node_ref, answer));
+                }
+            }
+            None => self.nodes[at as usize].unsent.push(answer),
+        }
+    }
+
+    /// Its time in service is over: it takes no new jobs and goes when the last one is done.
+    pub(super) fn node_leaves(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        if node.phase == Phase::Away || node.leaving || self.now > self.end {
+            return;
+        }
+        node.leaving = true;
+        self.recorder.mark("node_left");
+        self.drain_node(at, true);
+        if self.nodes[at as usize].works.is_empty() {
+            self.node_goes(at);
+        }
+    }
+
+    pub(super) fn drain_node(&mut self, at: u32, draining: bool) {
+        if let Some(node_ref) = self.nodes[at as usize].socket.and_then(|socket| socket.node) {
+            self.node_sends(at, Input::Drain(node_ref, draining));
+        }
+    }
+
+    fn node_goes(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        let span = match node.downtime.clone() {
+            Some(downtime) => Micros(downtime.sample(node.stream.uniform()).micros()),
+            None => BACKOFF,
+        };
+        self.node_dies(at, span);
+    }
+
+    /// A node stops with all it held; it comes back after `away`.
+    pub(super) fn node_dies(&mut self, at: u32, away: Micros) {
+        self.node_closes_socket(at);
+        let now = self.now;
+        let node = &mut self.nodes[at as usize];
+        node.phase = Phase::Away;
+        node.life += 1;
+        node.works.clear();
+        node.running = 0;
+        node.unsent.clear();
+        node.silent = false;
+        self.node_level_changed(at, false);
+        self.queue.push(now + away, Event::NodeWake(at));
+    }
+
+    /// The socket closes from the node's side.
+    pub(super) fn node_closes_socket(&mut self, at: u32) {
+        if let Some(node_ref) = self.nodes[at as usize].socket.and_then(|socket| socket.node) {
+            self.node_sends(at, Input::NodeClosed(node_ref));
+        }
+        let node = &mut self.nodes[at as usize];
+        node.socket = None;
+        node.beat_epoch += 1;
+    }
+
+    /// A socket that its instance closed: the node connects again.
+    pub(super) fn node_is_closed(&mut self, node_ref: NodeRef) {
+        let Some(&at) = self.node_of_num.get(node_ref.num.index()) else { return };
+        let node = &mut self.nodes[at as usize];
+        if node.socket.and_then(|socket| socket.node) == Some(node_ref) {
+            node.socket = None;
+            node.beat_epoch += 1;
+            self.recorder.mark("node_declared_dead");
+            self.connect_later(at);
+        }
+    }
+
+    /// The sockets that a dead instance held.
+    pub(super) fn node_sockets_of(&mut self, id: InstanceId) {
+        for at in 0..self.nodes.len() as u32 {
+            let node = &mut self.nodes[at as usize];
+            if node.socket.is_some_and(|socket| socket.id == id) {
+                node.socket = None;
+                node.beat_epoch += 1;
+                self.connect_later(at);
+            }
+        }
+    }
+
+    /// A node hangs half-open: its socket stays, nothing comes out of it.
+    pub(super) fn node_hangs(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        if node.phase == Phase::Up && node.socket.is_some() {
+            node.silent = true;
+            node.hung_at = Some(self.now);
+        }
+    }
+
+    /// A hung node wakes: it has lost its work and opens a new socket.
+    pub(super) fn node_unhangs(&mut self, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        node.silent = false;
+        node.works.clear();
+        node.running = 0;
+        node.life += 1;
+        self.node_level_changed(at, false);
+        self.node_closes_socket(at);
+        self.queue.push(self.now, Event::NodeWake(at));
+    }
+
+    /// Accounts of load and overselling after a node's number of jobs has changed.
+    fn node_level_changed(&mut self, at: u32, assigned: bool) {
+        let (now, warmup, end) = (self.now, self.warmup, self.end);
+        let node = &mut self.nodes[at as usize];
+        let level = node.works.len() as u32;
+        let span = now.min(end) - node.busy_since.max(warmup).min(end);
+        let was = std::mem::replace(&mut node.busy_since, now);
+        let before = self.recorder.node_levels.get(at as usize).copied().unwrap_or(0);
+        node.busy_area += span.0 * u64::from(before.min(node.max_jobs));
+        let max_jobs = node.max_jobs;
+        let excess = level.saturating_sub(max_jobs);
+        let excess_before = before.saturating_sub(max_jobs);
+        if excess_before > 0 {
+            let span = now.min(end) - was.max(warmup).min(end);
+            self.recorder.oversold_seconds += span.as_secs_f64() * f64::from(excess_before);
+        }
+        match (excess > 0, node.oversold_since) {
+            (true, None) => node.oversold_since = Some(now),
+            (false, Some(since)) => {
+                node.oversold_since = None;
+                self.recorder.oversold_spell(now - since);
+            }
+            _ => {}
+        }
+        self.recorder.set_level(at, level, max_jobs);
+        if level > before && excess > 0 {
+            self.recorder.oversell(at, excess, assigned);
+            let message =
+                format!("node {} works on {level} jobs, max_jobs is {max_jobs}", node.name);
+            let broken = Broken::new("I1", self.now, message);
+            self.judge(self.promises.capacity, broken);
+        }
+    }
+
+    /// Busy slots of a node over the counted part, in slot-seconds.
+    pub(super) fn busy_seconds(&mut self, at: u32) -> f64 {
+        self.node_level_changed(at, false);
+        Micros(self.nodes[at as usize].busy_area).as_secs_f64()
+    }
+
+    pub(super) fn node_name(&self, at: u32) -> &str {
+        &self.nodes[at as usize].name
+    }
+
+    pub(super) fn node_in_service(&self, at: usize) -> bool {
+        let node = &self.nodes[at];
+        node.phase == Phase::Up && !node.silent && node.socket.is_some()
+    }
+
+    /// The uniform number that decides how long a job takes: it belongs to what was said.
+    fn work_of(&self, assign: &Assign) -> f64 {
+        let planned = self.open.get(&assign.request).map(|open| open.work);
+        match planned {
+            Some(work) if assign.attempt == 1 && work >= 0.0 => work,
+            _ => {
+                let key = mix(assign.request.session.0)
+                    ^ request_key(RequestId { index: 0, ..assign.request });
+                let n = assign.sent.0 ^ mix(u64::from(assign.attempt));
+                self.streams.uniform(Purpose::Service, key, n)
+            }
+        }
+    }
+
+    /// The owner of a node's socket has noticed that it hangs.
+    pub(super) fn hang_noticed(&mut self, node_ref: NodeRef) {
+        let Some(&at) = self.node_of_num.get(node_ref.num.index()) else { return };
+        if let Some(hung) = self.nodes.get_mut(at as usize).and_then(|node| node.hung_at.take()) {
+            self.recorder.hang_noticed(self.now - hung);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! An instance as a server with a queue, in virtual time.
+
+use std::collections::VecDeque;
+
+use lingua_core::instance::{Cx, Input, Instance, Output, Routed, Store as Link};
+use lingua_core::{InstanceId, Micros};
+use lingua_scenarios::{Costs, Dur, Style};
+
+use crate::setup;
+use crate::world::mail::{Leg, Mail};
+use crate::world::{Event, OpenJob, RequestWords, World};
+
+/// Messages that may wait at one instance.
+const QUEUE_MAX: usize = 1 << 20;
+
+pub(super) struct Server {
+    pub(super) id: InstanceId,
+    pub(super) up: bool,
+    // Cut off from the store.
+    pub(super) cut_off: bool,
+    instance: Instance,
+    queue: VecDeque<Input>,
+    // Nanoseconds of virtual time.
+    busy_until: u64,
+    pub(super) busy: u64,
+    pub(super) locked: u64,
+    pub(super) busy_before: u64,
+    pub(super) queue_max: usize,
+    tick_at: Micros,
+    free_scheduled: bool,
+    // Steps arrive at the store, and replies here, in order.
+    pub(super) steps_clear: Micros,
+    pub(super) replies_clear: Micros,
+}
+
+impl Server {
+    fn new(instance: Instance, id: InstanceId) -> Self {
+        Self {
+            id,
+            up: true,
+            cut_off: false,
+            instance,
+            queue: VecDeque::new(),
+            busy_until: 0,
+            busy: 0,
+            locked: 0,
+            busy_before: 0,
+            queue_max: 0,
+            tick_at: Micros::NEVER,
+            free_scheduled: false,
+            steps_clear: Micros::ZERO,
+            replies_clear: Micros::ZERO,
+        }
+    }
+
+    pub(super) fn instance(&self) -> &Instance {
+        &self.instance
+    }
+}
+
+/// Whether no message costs an instance any time.
+pub(super) fn free_of_cost(costs: &Costs) -> bool {
+    let Costs { dispatch, candidate, scan_node, heartbeat, register, chunk, .. } = costs;
+    let Costs { result, kib, lock, statistics, model_na, .. } = costs;
+    [dispatch, candidate, scan_node, heartbeat, register, chunk]
+        .into_iter()
+        .chain([result, kib, lock, statistics, model_na])
+        .all(|cost| cost.nanos() == 0)
+}
+
+impl World {
+    pub(super) fn start_servers(&mut self) {
+        for at in 0..self.scheduler.instances as u16 {
+            let server = self.new_server();
+            self.server_of.insert(server.id, at);
+            self.servers.push(server);
+            if self.is_remote() {
+                self.queue.push(Micros::ZERO, Event::Snapshot(at));
+            }
+        }
+    }
+
+    fn new_server(&mut self) -> Server {
+        let config = setup::instance_config(&self.scheduler, self.next_instance);
+        let id = config.id;
+        self.next_instance += 1;
+        Server::new(Instance::new(config), id)
+    }
+
+    /// An instance dies: its sockets with it.
+    pub(super) fn crash_server(&mut self, at: u16) {
+        let server = &mut self.servers[usize::from(at)];
+        server.up = false;
+        server.queue.clear();
+        self.recorder.retire(server.instance.counters());
+        let id = server.id;
+        self.server_of.remove(&id);
+        if !self.is_remote() {
+            self.watch.restart();
+        }
+        self.sockets_of_server_close(at, id);
+    }
+
+    pub(super) fn restart_server(&mut self, at: u16) {
+        let mut server = self.new_server();
+        let former = &self.servers[usize::from(at)];
+        server.busy = former.busy;
+        server.locked = former.locked;
+        server.busy_before = former.busy_before;
+        self.server_of.insert(server.id, at);
+        self.servers[usize::from(at)] = server;
+        if self.is_remote() {
+            self.queue.push(self.now, Event::Snapshot(at));
+        }
+    }
+
+    /// The instance that a newcomer is sent to: in turn, among those that are up.
+    pub(super) fn balance(&self, newcomer: u64) -> Option<u16> {
+        let up = || (0..self.servers.len()).filter(|&at| self.servers[at].up);
+        let count = up().count() as u64;
+        if count == 0 {
+            return None;
+        }
+        up().nth((newcomer % count) as usize).map(|at| at as u16)
+    }
+
+    /// A message reaches an instance: it is handled at once or waits its turn.
+    pub(super) fn reach_server(&mut self, at: u16, input: Input) {
+        let now = nanos(self.now);
+        let server = &mut self.servers[usize::from(at)];
+        if !server.up {
+            return;
+        }
+        if self.free_of_cost || (server.queue.is_empty() && server.busy_until < now + 1_000) {
+            self.serve(at, input);
+            return;
+        }
+        assert!(server.queue.len() < QUEUE_MAX, "an instance has {QUEUE_MAX} messages waiting");
+        server.queue.push_back(input);
+        server.queue_max = server.queue_max.max(server.queue.len());
+        self.schedule_free(at);
+    }
+
+    fn schedule_free(&mut self, at: u16) {
+        let server = &mut self.servers[usize::from(at)];
+        if !server.free_scheduled && !server.queue.is_empty() {
+            server.free_scheduled = true;
+            let when = Micros(server.busy_until / 1_000).max(self.now);
+            self.queue.push(when, Event::Free(at));
+        }
+    }
+
+    /// Serves all messages whose turn comes within this microsecond.
+    pub(super) fn server_is_free(&mut self, at: u16) {
+        self.servers[usize::from(at)].free_scheduled = false;
+        loop {
+            let server = &mut self.servers[usize::from(at)];
+            if !server.up || server.busy_until >= nanos(self.now) + 1_000 {
+                break;
+            }
+            let Some(input) = server.queue.pop_front() else { break };
+            self.serve(at, input);
+        }
+        self.schedule_free(at);
+    }
+
+    pub(super) fn server_ticks(&mut self, at: u16) {
+        let server = &mut self.servers[usize::from(at)];
+        if server.up && server.tick_at <= self.now {
+            server.tick_at = Micros::NEVER;
+            self.serve(at, Input::Tick);
+        }
+    }
+
+    /// Lets the instance handle one message, and sends what comes out.
+    fn serve(&mut self, at: u16, input: Input) {
+        let mut cost = self.fixed_cost(at, &input);
+        let mut out = std::mem::take(&mut self.recorder.out);
+        let remote = self.is_remote();
+        let server = &mut self.servers[usize::from(at)];
+        let store = if remote { Link::Remote } else { Link::Embedded(&mut self.watch) };
+        let mut draws = RequestWords { streams: &mut self.streams, open: &self.open };
+        let mut cx = Cx { now: self.now, draws: &mut draws, store, out: &mut out };
+        server.instance.handle(&mut cx, input);
+        let deadline = server.instance.next_deadline();
+        if deadline < server.tick_at {
+            server.tick_at = deadline;
+            self.queue.push(deadline.max(self.now), Event::Tick(at));
+        }
+        if !self.free_of_cost {
+            for output in &out {
+                cost += self.output_cost(output);
+            }
+            let server = &mut self.servers[usize::from(at)];
+            server.busy_until = server.busy_until.max(nanos(self.now)) + cost;
+            server.busy += cost;
+        }
+        let sent_at = Micros(self.now.0 + cost / 1_000);
+        for output in out.drain(..) {
+            self.send(at, sent_at, output);
+        }
+        self.recorder.out = out;
+        self.hear_watch();
+    }
+
+    /// Nanoseconds for a message, whatever comes of it.
+    fn fixed_cost(&mut self, at: u16, input: &Input) -> u64 {
+        if self.free_of_cost {
+            return 0;
+        }
+        let costs = &self.costs;
+        let phase0 = self.scheduler.style == Some(Style::Phase0);
+        match input {
+            Input::Chunk(_, chunk) => costs.chunk.nanos() + per_kib(costs.kib, chunk.bytes.into()),
+            Input::Heartbeat(..) => {
+                let lock = if phase0 { costs.lock.nanos() } else { 0 };
+                self.servers[usize::from(at)].locked += lock;
+                costs.heartbeat.nanos() + lock
+            }
+            Input::NodeOpened(_) => costs.register.nanos(),
+            Input::Answer(..) => costs.result.nanos(),
+            Input::Request(request) => per_kib(costs.kib, request.bytes),
+            _ => 0,
+        }
+    }
+
+    /// Nanoseconds for what came of a message.
+    fn output_cost(&mut self, output: &Output) -> u64 {
+        let costs = &self.costs;
+        let phase0 = self.scheduler.style == Some(Style::Phase0);
+        match output {
+            Output::Work(work) => {
+                let looked_at = u64::from(work.looked_at);
+                let base = costs.dispatch.nanos() + looked_at * costs.candidate.nanos();
+                if phase0 {
+                    let scan = self.nodes.len() as u64 * costs.scan_node.nanos();
+                    base + scan + costs.lock.nanos() + costs.statistics.nanos()
+                } else {
+                    base
+                }
+            }
+            Output::RefreshModel(_) => costs.model_na.nanos(),
+            Output::Assign(assign) => per_kib(costs.kib, assign.bytes),
+            _ => 0,
+        }
+    }
+
+    fn send(&mut self, from: u16, at: Micros, output: Output) {
+        match output {
+            Output::Assign(assign) => self.send_assign(at, assign),
+            Output::Final(last) => {
+                let latency = self.latency(Leg::Session);
+                if at == self.now && latency == Micros::ZERO {
+                    self.client_hears(&last);
+                } else {
+                    self.post(at + latency, Mail::Final(last));
+                }
+            }
+            Output::Store(token, op) => self.send_step(from, at, token, op),
+            Output::Opened(opened) => self.job_is_opened(from, &opened),
+            Output::Route(to, message) => self.route(at, to, message),
+            Output::Registered(name, result) => self.tell_registered(from, at, &name, result),
+            Output::CloseNode(node) => {
+                self.hang_noticed(node);
+                let latency = self.latency(Leg::Node);
+                self.post(at + latency, Mail::Close(node));
+            }
+            Output::Work(_) => self.recorder.dispatches += 1,
+            // Real nodes do not heed it; the gate counts on until they answer.
+            Output::Cancel(..) => self.recorder.mark("job_cancelled"),
+            Output::RefreshModel(_) => self.recorder.mark("model_refreshed"),
+        }
+    }
+
+    fn route(&mut self, at: Micros, to: InstanceId, message: Routed) {
+        self.recorder.mark("routed");
+        let latency = self.latency(Leg::Store);
+        self.post(at + latency, Mail::Input(to, Input::Routed(message)));
+    }
+
+    /// A job's final message is owed from here on.
+    pub(super) fn open_job(&mut self, request: lingua_core::RequestId, open: OpenJob) {
+        let new = self.open.insert(request, open);
+        assert!(new, "a request is opened once");
+    }
+}
+
+fn per_kib(cost: Dur, bytes: u64) -> u64 {
+    cost.nanos() * bytes / 1_024
+}
+
+fn nanos(at: Micros) -> u64 {
+    at.0.saturating_mul(1_000)
+}
