@@ -16,6 +16,7 @@ mod ids;
 pub mod instance;
 mod lang;
 mod lookup;
+mod presence;
 mod promises;
 mod rank_set;
 pub mod select;

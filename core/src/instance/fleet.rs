@@ -9,10 +9,8 @@ use std::sync::Arc;
 use crate::instance::jobs::key_of;
 use crate::instance::link::Then;
 use crate::instance::{Answer, Assign, Cx, Instance, JobId, Output, Routed};
+use crate::presence::Presence;
 use crate::{Micros, NodeNum, NodeRef, Op, Register, RegisterError, Report};
-
-/// Silence that ends a node until its own heartbeat interval is known.
-const PRESENCE_UNKNOWN: Micros = Micros::secs(45);
 
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
@@ -26,13 +24,10 @@ struct Conn {
     max_jobs: u32,
     // Jobs sent and not answered: what the machine may be working on.
     sent: Vec<Sent>,
-    // Whether the first heartbeat of this generation has told what runs.
-    reported: bool,
     // Jobs missing in the last heartbeat.
     missing_before: u32,
-    last_seen: Micros,
-    interval: Option<Micros>,
-    presence_until: Micros,
+    // Nothing is sent before the first heartbeat of this generation has told what runs.
+    presence: Presence,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +55,7 @@ impl Conn {
     /// Heals the gate: jobs that two heartbeats in a row do not report are not there. Jobs sent
     /// after the heartbeat before the last may still be on their way.
     fn heal(&mut self, running: u32) -> u32 {
-        let before = self.last_seen;
+        let before = self.presence.last_seen();
         let settled = self.sent.iter().filter(|sent| sent.at < before).count() as u32;
         let missing = settled.saturating_sub(running);
         let mut gone = missing.min(self.missing_before);
@@ -101,37 +96,27 @@ impl Instance {
                     cx.send(Output::CloseNode(former.node));
                 }
             }
-            let presence_until = cx.now + PRESENCE_UNKNOWN;
+            let presence = Presence::new(cx.now);
             self.fleet.conns[at] = Some(Conn {
                 node,
                 open: true,
                 max_jobs: register.max_jobs,
                 sent: former.map(|former| former.sent).unwrap_or_default(),
-                reported: false,
                 missing_before: 0,
-                last_seen: cx.now,
-                interval: None,
-                presence_until,
+                presence,
             });
-            self.timers.presences.push(Reverse((presence_until, node)));
+            self.timers.presences.push(Reverse((presence.until(), node)));
         }
         cx.send(Output::Registered(name, result));
     }
 
     pub(super) fn take_heartbeat(&mut self, cx: &mut Cx<'_>, node: NodeRef, report: Report) {
-        let now = cx.now;
         let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else {
             self.counters.stale_generations += 1;
             return;
         };
         let vanished = conn.heal(report.running);
-        if conn.reported {
-            conn.interval = Some(now - conn.last_seen);
-        }
-        conn.reported = true;
-        conn.last_seen = now;
-        let life = conn.interval.map_or(PRESENCE_UNKNOWN, |i| Micros(i.0.saturating_mul(3)));
-        conn.presence_until = now + life;
+        conn.presence.beat(cx.now);
         if let Some(max_jobs) = report.max_jobs {
             conn.max_jobs = max_jobs;
         }
@@ -149,7 +134,7 @@ impl Instance {
         let Some(conn) = self.fleet.get_mut(assign.node).filter(|conn| conn.open) else {
             return false;
         };
-        if gate && (!conn.reported || conn.sent.len() as u32 >= conn.max_jobs) {
+        if gate && (!conn.presence.is_heard() || conn.sent.len() as u32 >= conn.max_jobs) {
             return false;
         }
         conn.sent.push(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
@@ -190,8 +175,8 @@ impl Instance {
     /// A silent node is dead for its owner: there is no socket to come back on.
     pub(super) fn check_presence(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
         let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
-        if conn.presence_until > cx.now {
-            let again = Reverse((conn.presence_until, node));
+        if conn.presence.until() > cx.now {
+            let again = Reverse((conn.presence.until(), node));
             self.timers.presences.push(again);
             return;
         }

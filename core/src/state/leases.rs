@@ -35,13 +35,13 @@ impl State {
     /// Whether a node can take the job right now.
     pub(super) fn can_take(&self, now: Micros, num: NodeNum, d: &Dispatch) -> Result<(), No> {
         let node = self.nodes.get(num.index()).ok_or(No::Offline)?;
-        if !node.live || node.presence_until <= now {
+        if !node.live || node.presence.until() <= now {
             return Err(No::Offline);
         }
         if d.excluded.contains(num) {
             return Err(No::Excluded);
         }
-        if !node.reported || node.draining || node.overused {
+        if !node.presence.is_heard() || node.draining || node.overused {
             return Err(No::Unavailable);
         }
         if !self.directory.fits(num, &d.needs) {
@@ -153,7 +153,7 @@ impl State {
         if node.leases[at].attempt != r.attempt {
             return Released::StaleAttempt;
         }
-        node.leases.swap_remove(at);
+        node.leases.remove(at);
         node.counter = node.counter.saturating_sub(1);
         self.lease_total -= 1;
         self.refresh(r.node.num);
@@ -183,7 +183,7 @@ impl State {
         while let Some(&lease) = self.nodes[num.index()].leases.get(at) {
             if lease.expires <= now {
                 let node = &mut self.nodes[num.index()];
-                node.leases.swap_remove(at);
+                node.leases.remove(at);
                 node.counter = node.counter.saturating_sub(1);
                 self.lease_total -= 1;
                 self.end_request(now, lease.request, lease.id);
@@ -211,12 +211,11 @@ impl State {
 }
 
 impl Node {
-    /// Renews confirmed leases, newest first, up to what the node says it runs: a leaked lease is
+    /// Renews confirmed leases, newest first (they stand in order of grant), up to what the node says it runs: a leaked lease is
     /// among the oldest and is left to expire.
     pub(super) fn renew(&mut self, now: Micros, life: Micros, running: u32) {
         let confirmed = self.leases.iter().filter(|l| l.confirmed).count() as u32;
         let mut skip = confirmed.saturating_sub(running);
-        self.leases.sort_unstable_by_key(|l| (l.id.0 & 0xffff_ffff_ffff, l.id));
         for lease in self.leases.iter_mut().filter(|l| l.confirmed) {
             if skip > 0 {
                 skip -= 1;

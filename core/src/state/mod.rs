@@ -16,6 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use crate::lookup::LookupMap;
+use crate::presence::Presence;
 use crate::rank_set::RankSet;
 use crate::{Directory, LeaseId, Micros, ModelId, NodeNum, PoolRule, RequestId, SessionId};
 
@@ -46,8 +47,6 @@ pub struct StateConfig {
     pub stale_members: bool,
     /// A counter is lost when its node registers anew and reads as "no jobs".
     pub missing_counter: bool,
-    /// Presence life until a node's own heartbeat interval is known.
-    pub presence_unknown: Micros,
 }
 
 impl Default for StateConfig {
@@ -63,7 +62,6 @@ impl Default for StateConfig {
             pin_sessions: false,
             stale_members: false,
             missing_counter: false,
-            presence_unknown: Micros::secs(45),
         }
     }
 }
@@ -91,14 +89,11 @@ struct Node {
     // Jobs the node reports beyond its leases, seen in two heartbeats in a row.
     unleased: u32,
     unleased_before: u32,
-    // Nothing is granted before the first heartbeat has told what is running.
-    reported: bool,
     draining: bool,
     overused: bool,
     usage_known_at: Micros,
-    last_seen: Micros,
-    interval: Option<Micros>,
-    presence_until: Micros,
+    // Nothing is granted before the first heartbeat has told what is running.
+    presence: Presence,
     // The bare counter of the documented script.
     counter: u32,
     model_losses: limits::ModelLosses,
@@ -270,7 +265,7 @@ impl State {
 
     /// Whether a node has not been heard of for too long.
     pub fn presence_is_over(&self, now: Micros, node: crate::NodeRef) -> bool {
-        self.nodes.get(node.num.index()).is_none_or(|node| node.presence_until <= now)
+        self.nodes.get(node.num.index()).is_none_or(|node| node.presence.until() <= now)
     }
 
     /// Requests whose answer is still kept.

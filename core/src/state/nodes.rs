@@ -1,5 +1,6 @@
 //! Nodes: registration, generations, heartbeats, drain, removal.
 
+use crate::presence::Presence;
 use crate::state::limits::ModelLosses;
 use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
 use crate::state::{Node, State};
@@ -33,14 +34,11 @@ impl State {
         node.live = true;
         node.owner = register.owner;
         node.max_jobs = register.max_jobs;
-        node.reported = false;
         node.draining = false;
         node.overused = false;
         node.unleased = 0;
         node.unleased_before = 0;
-        node.last_seen = now;
-        node.interval = None;
-        node.presence_until = now + self.config.presence_unknown;
+        node.presence = Presence::new(now);
         if forget_counter {
             node.counter = 0;
         }
@@ -62,14 +60,8 @@ impl State {
         self.list_models(num, report);
         let life = self.config.lease;
         let usage_max = self.config.usage_max;
-        let presence_unknown = self.config.presence_unknown;
         let node = &mut self.nodes[num.index()];
-        if node.reported {
-            node.interval = Some(now - node.last_seen);
-        }
-        node.reported = true;
-        node.last_seen = now;
-        node.presence_until = now + node.interval.map_or(presence_unknown, triple);
+        node.presence.beat(now);
         if let Some(max_jobs) = report.max_jobs.filter(|max| MAX_JOBS.contains(max)) {
             node.max_jobs = max_jobs;
         }
@@ -134,7 +126,7 @@ impl State {
     /// Nodes whose presence ended and that nobody removed: their owner died with them.
     pub fn absent(&self, now: Micros) -> impl Iterator<Item = NodeRef> + '_ {
         self.nodes.iter().enumerate().filter_map(move |(num, node)| {
-            (node.live && node.presence_until <= now)
+            (node.live && node.presence.until() <= now)
                 .then_some(NodeRef { num: NodeNum(num as u32), generation: node.generation })
         })
     }
@@ -182,7 +174,7 @@ impl State {
         let node = &self.nodes[num.index()];
         let busy = node.busy();
         self.loads[num.index()] = busy;
-        let may_take = node.live && node.reported && !node.draining && !node.overused;
+        let may_take = node.live && node.presence.is_heard() && !node.draining && !node.overused;
         let listed_dead = self.config.stale_members && !node.live;
         let has_room = may_take && busy < node.max_jobs;
         let Some(class) = self.directory.class_of_node(num) else { return };
@@ -206,13 +198,10 @@ impl Node {
             leases: Vec::with_capacity(register.max_jobs as usize),
             unleased: 0,
             unleased_before: 0,
-            reported: false,
             draining: false,
             overused: false,
             usage_known_at: Micros::ZERO,
-            last_seen: Micros::ZERO,
-            interval: None,
-            presence_until: Micros::ZERO,
+            presence: Presence::new(Micros::ZERO),
             counter: 0,
             model_losses: ModelLosses::default(),
             expiry_at: Micros::NEVER,
@@ -223,8 +212,4 @@ impl Node {
     pub(super) fn busy(&self) -> u32 {
         self.leases.len() as u32 + self.unleased
     }
-}
-
-fn triple(interval: Micros) -> Micros {
-    Micros(interval.0.saturating_mul(3))
 }

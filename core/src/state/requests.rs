@@ -106,7 +106,7 @@ impl State {
     fn drop_lease(&mut self, now: Micros, num: NodeNum, lease: LeaseId) {
         let node = &mut self.nodes[num.index()];
         if let Some(at) = node.leases.iter().position(|l| l.id == lease) {
-            node.leases.swap_remove(at);
+            node.leases.remove(at);
             node.counter = node.counter.saturating_sub(1);
             self.lease_total -= 1;
             self.sweep_node(now, num);

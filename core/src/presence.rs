@@ -1,0 +1,77 @@
+//! How long a node's heartbeat keeps it present: three times its own interval.
+
+use crate::Micros;
+
+/// A node's heartbeats so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Presence {
+    last_seen: Micros,
+    interval: Option<Micros>,
+    heard: bool,
+    until: Micros,
+}
+
+impl Presence {
+    /// Life until a node's own interval is known.
+    const UNKNOWN: Micros = Micros::secs(45);
+    /// Heartbeats in a burst say nothing about the interval.
+    const INTERVAL_MIN: Micros = Micros::secs(1);
+
+    /// A node has registered.
+    pub(crate) fn new(now: Micros) -> Self {
+        Self { last_seen: now, interval: None, heard: false, until: now + Self::UNKNOWN }
+    }
+
+    /// A heartbeat has come. One that comes early shortens the interval only little by little, so
+    /// that the next one in its usual time is not too late.
+    pub(crate) fn beat(&mut self, now: Micros) {
+        if self.heard {
+            let usual = self.interval.map_or(Micros::ZERO, |usual| Micros(usual.0 / 4 * 3));
+            self.interval = Some((now - self.last_seen).max(usual).max(Self::INTERVAL_MIN));
+        }
+        self.heard = true;
+        self.last_seen = now;
+        let life = self.interval.map_or(Self::UNKNOWN, |usual| Micros(usual.0.saturating_mul(3)));
+        self.until = now + life;
+    }
+
+    /// Whether a heartbeat has ever come.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// When the last heartbeat came, or the registration.
+    pub(crate) fn last_seen(&self) -> Micros {
+        self.last_seen
+    }
+
+    /// The end of its presence if nothing more comes.
+    pub(crate) fn until(&self) -> Micros {
+        self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn life_is_three_intervals_once_one_is_known() {
+        let mut presence = Presence::new(Micros::ZERO);
+        assert_eq!(presence.until(), Micros::secs(45));
+        presence.beat(Micros::secs(1));
+        assert_eq!(presence.until(), Micros::secs(46));
+        presence.beat(Micros::secs(11));
+        assert_eq!(presence.until(), Micros::secs(41));
+    }
+
+    #[test]
+    fn a_burst_does_not_end_a_node() {
+        let mut presence = Presence::new(Micros::ZERO);
+        for second in [0, 10, 20] {
+            presence.beat(Micros::secs(second));
+        }
+        presence.beat(Micros::secs(20));
+        assert!(presence.until() > Micros::secs(30));
+    }
+}

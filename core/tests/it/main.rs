@@ -1,0 +1,7 @@
+//! Integration tests of the core.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod affinity_table;
+mod finalize_and_answers;
+mod fixture;
+mod state_model;
