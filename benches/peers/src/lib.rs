@@ -13,10 +13,11 @@ pub const MU: f64 = 1.0;
 pub const THEORY_WAIT: f64 = 0.02169404809;
 
 /// Standard error of the mean wait times the square root of the customers, in seconds.
-/// Measured on `hand_loop`: 1.43 over 121 seeds of 10^6, 1.57 over 16 of 10^7. Waits of neighbours are strongly correlated,
-/// so this is far above the deviation of one wait (0.06 s).
+/// Measured on `hand_loop`: 1.43 over 121 seeds of 10^6 customers, 1.57 over 16 of 10^7.
+/// Neighbours' waits are strongly correlated: one wait alone deviates by 0.06 s.
 const ERROR_SCALE: f64 = 1.5;
-/// How many standard errors off still passes: were the mean normal, one right run in 15,000 would miss.
+/// How many standard errors off still passes; were the mean normal, a right engine would miss once
+/// in 15,000 runs.
 const ERRORS_ALLOWED: f64 = 4.0;
 
 /// One run: its arguments and the moment it began.
