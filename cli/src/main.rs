@@ -1,2 +1,38 @@
-//! Lingua command line.
-fn main() {}
+//! The `lingua` command: arguments in, exit code out.
+
+mod args;
+mod commands;
+mod failure;
+mod machine;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::{Code, Failure};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Sim(args) => commands::sim::run(&args),
+        Command::Capacity(args) => commands::capacity::run(&args),
+        Command::Pools(args) => commands::pools::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Schema => commands::check::schema(),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Theory(args) => commands::theory::run(&args),
+        Command::Import(args) => commands::import::run(&args),
+        Command::EngineBench(args) => commands::engine_bench::run(&args),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(Failure::BrokenPipe) => Code::Fine.into(),
+        Err(failure) => {
+            eprintln!("{failure}");
+            failure.code().into()
+        }
+    }
+}

@@ -39,10 +39,26 @@ pub struct Scenario {
     pub expect: Vec<Expect>,
     /// The matrix of `lingua capacity`.
     pub capacity: Option<CapacityPlan>,
+    /// A defect planted on purpose, to prove that the invariants are watched.
+    pub plant: Option<Plant>,
     /// Random mix of policies and faults drawn from the seed, for swarm runs.
     pub swarm: Option<Swarm>,
     /// Variants that are run on the same arrivals: name to overrides (`path = value`, as `--set`).
     pub variants: BTreeMap<String, BTreeMap<String, toml::Value>>,
+}
+
+/// A defect planted on purpose: the invariant of that name must be seen to break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "each name is the invariant that it breaks")]
+pub enum Plant {
+    I1,
+    I2,
+    I3,
+    I4,
+    I5,
+    I6,
+    I7,
+    I9,
 }
 
 /// The scheduler: rules, store and number of instances.

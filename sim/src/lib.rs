@@ -7,13 +7,19 @@
 //! [`simulate`] runs one scenario with one seed and gives back a [`Finished`] run.
 
 mod digest;
+pub mod engine;
 pub mod invariants;
 mod limits;
 pub mod queue;
+mod plant;
 mod record;
+mod replicate;
 mod setup;
+pub mod shrink;
 mod slab;
 pub mod streams;
+pub mod swarm;
+pub mod theory;
 mod world;
 
 use lingua_core::Micros;
@@ -22,6 +28,7 @@ use lingua_scenarios::Scenario;
 
 pub use invariants::Broken;
 pub use record::{Batch, Batches};
+pub use replicate::simulate_all;
 pub use setup::{pool_rule, promises};
 
 /// Why a scenario cannot be simulated.

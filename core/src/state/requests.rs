@@ -168,6 +168,11 @@ impl State {
         self.scan(now, 0, d)
     }
 
+    /// Forgets what a request was answered, as a store that lost the write would.
+    pub fn forget(&mut self, request: RequestId) {
+        self.requests.remove(&request);
+    }
+
     /// The node a session is tied to.
     pub fn affinity_node(&self, session: SessionId) -> Option<NodeRef> {
         self.affinities.get(&session).map(|affinity| affinity.node)

@@ -2,6 +2,8 @@
 
 use lingua_core::{Directory, Micros, Op, Promises, Reply, SharedState, State, StateConfig};
 
+use crate::plant::{Planted, Tamper};
+
 use super::{
     Broken, i2_ends_once, i3_same_answer, i4_one_live_lease, i5_affinity, i9_no_needless_refusal,
 };
@@ -11,14 +13,17 @@ use super::{
 pub struct Watch {
     state: State,
     promises: Promises,
+    planted: Planted,
     i3: i3_same_answer::Answers,
     found: Vec<(bool, Broken)>,
 }
 
 impl Watch {
     /// An empty state and its watch.
-    pub fn new(config: StateConfig, promises: Promises) -> Self {
+    pub(crate) fn new(mut config: StateConfig, promises: Promises, planted: Planted) -> Self {
+        planted.bend(&mut config);
         Self {
+            planted,
             state: State::new(config),
             promises,
             i3: i3_same_answer::Answers::default(),
@@ -65,26 +70,54 @@ impl Watch {
     }
 }
 
+impl Watch {
+    fn check(&mut self, now: Micros, d: &Dispatch, got: &Dispatched) {
+        let promises = self.promises;
+        let state = &self.state;
+        let found = [
+            (true, self.i3.check(now, d, got)),
+            (promises.lease_kept, i4_one_live_lease::check(now, state, d, got)),
+            (promises.affinity, i5_affinity::check(now, state, d, got)),
+            (promises.no_needless_refusal, i9_no_needless_refusal::check(now, state, d, got)),
+        ];
+        for (promised, broken) in found {
+            self.found.extend(broken.map(|broken| (promised, broken)));
+        }
+    }
+
+    /// Ends the lease of a grant behind the back of everybody who holds it.
+    fn drop_lease(&mut self, now: Micros, d: &Dispatch) {
+        let held = self.state.leases().find(|&(_, lease, _)| lease == d.lease);
+        if let Some((num, lease, _)) = held {
+            let node = NodeRef { num, generation: 0 };
+            let release = Release { node, lease, attempt: d.attempt, request: d.request };
+            self.state.apply(now, &Op::Release(release));
+        }
+    }
+}
+
 impl SharedState for Watch {
     fn apply(&mut self, now: Micros, op: &Op) -> Reply {
-        let reply = self.state.apply(now, op);
-        if let (Op::Dispatch(d), Reply::Dispatched(dispatched)) = (op, &reply) {
-            let promises = self.promises;
-            let state = &self.state;
-            let found = [
-                (true, self.i3.check(now, d, dispatched)),
-                (promises.lease_kept, i4_one_live_lease::check(now, state, d, dispatched)),
-                (promises.affinity, i5_affinity::check(now, state, d, dispatched)),
-                (
-                    promises.no_needless_refusal,
-                    i9_no_needless_refusal::check(now, state, d, dispatched),
-                ),
-            ];
-            for (promised, broken) in found {
-                self.found.extend(broken.map(|broken| (promised, broken)));
+        match op {
+            Op::Release(_) if self.planted.on_release() == Tamper::Swallow => {
+                Reply::Released(Released::Freed)
             }
+            Op::Dispatch(d) => {
+                if self.planted.before_dispatch(d) == Tamper::ForgetAnswer {
+                    self.state.forget(d.request);
+                }
+                let mut reply = self.state.apply(now, op);
+                if let Reply::Dispatched(got) = &mut reply {
+                    if self.planted.on_dispatched(got) == Tamper::DropLease {
+                        self.drop_lease(now, d);
+                    }
+                    let got = *got;
+                    self.check(now, d, &got);
+                }
+                reply
+            }
+            _ => self.state.apply(now, op),
         }
-        reply
     }
 
     fn directory(&self) -> &Directory {

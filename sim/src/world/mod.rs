@@ -21,6 +21,7 @@ use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind};
 
 use crate::digest::Digest;
 use crate::invariants::{Broken, Watch};
+use crate::plant::Planted;
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::setup::{self, Names};
@@ -140,6 +141,7 @@ pub(crate) struct World {
     recorder: Recorder,
     digest: Digest,
     arrivals_digest: u64,
+    planted: Planted,
     broken: Option<Broken>,
 }
 
@@ -152,7 +154,8 @@ impl World {
         let promises = setup::promises(&scheduler);
         let end = setup::micros(scenario.duration);
         let warmup = setup::micros(scenario.warmup);
-        let watch = Watch::new(setup::state_config(&scheduler), promises);
+        let planted = Planted::new(scenario.plant);
+        let watch = Watch::new(setup::state_config(&scheduler), promises, planted);
         let mut world = Self {
             free_of_cost: server::free_of_cost(&scenario.costs),
             costs: scenario.costs.clone(),
@@ -184,6 +187,7 @@ impl World {
             tails: LookupMap::default(),
             digest: Digest::default(),
             arrivals_digest: 0,
+            planted,
             broken: None,
         };
         world.start_servers();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use lingua_core::instance::{Cx, Input, Instance, Output, Routed, Store as Link};
+use lingua_core::instance::{Cx, Final, Input, Instance, Output, Routed, Store as Link};
 use lingua_core::{InstanceId, Micros};
 use lingua_scenarios::{Costs, Dur, Style};
 
@@ -81,7 +81,8 @@ impl World {
     }
 
     fn new_server(&mut self) -> Server {
-        let config = setup::instance_config(&self.scheduler, self.next_instance);
+        let mut config = setup::instance_config(&self.scheduler, self.next_instance);
+        config.gate &= !self.planted.opens_gate();
         let id = config.id;
         self.next_instance += 1;
         Server::new(Instance::new(config), id)
@@ -249,11 +250,8 @@ impl World {
         match output {
             Output::Assign(assign) => self.send_assign(at, assign),
             Output::Final(last) => {
-                let latency = self.latency(Leg::Session);
-                if at == self.now && latency == Micros::ZERO {
-                    self.client_hears(&last);
-                } else {
-                    self.post(at + latency, Mail::Final(last));
+                for _ in 0..self.planted.copies(&last) {
+                    self.send_final(at, last);
                 }
             }
             Output::Store(token, op) => self.send_step(from, at, token, op),
@@ -269,6 +267,15 @@ impl World {
             // Real nodes do not heed it; the gate counts on until they answer.
             Output::Cancel(..) => self.recorder.mark("job_cancelled"),
             Output::RefreshModel(_) => self.recorder.mark("model_refreshed"),
+        }
+    }
+
+    fn send_final(&mut self, at: Micros, last: Final) {
+        let latency = self.latency(Leg::Session);
+        if at == self.now && latency == Micros::ZERO {
+            self.client_hears(&last);
+        } else {
+            self.post(at + latency, Mail::Final(last));
         }
     }
 

@@ -1,0 +1,162 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
+///
+/// Start with:  lingua sim scenarios/nodes-100.toml
+///
+/// Exit codes: 0 fine · 2 bad input or usage · 3 an expectation failed · 4 run void ·
+/// 5 a promised invariant broke.
+#[derive(Debug, Parser)]
+#[command(name = "lingua", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a scenario and say what it carries, refuses and costs.
+    Sim(Sim),
+    /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
+    Capacity(Capacity),
+    /// Show the pools of a scenario: pairs, shards, keys, bias.
+    Pools(File),
+    /// Check a scenario file without running it.
+    Check(File),
+    /// Print the JSON Schema of scenario files.
+    Schema,
+    /// Print the summary of a finished run again.
+    Report(Report),
+    /// Compare two runs that met the same arrivals.
+    Compare(Compare),
+    /// Run the simulator against queueing theory and show the z-scores.
+    Theory(Theory),
+    /// Turn a recorded wire exchange into CSV files and a scenario.
+    Import(Import),
+    /// Time the event queue on the M/M/c model (for benches/peers).
+    #[command(hide = true)]
+    EngineBench(EngineBench),
+}
+
+/// A scenario and changes to it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct File {
+    /// Scenario file (TOML).
+    pub(crate) file: PathBuf,
+    /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sim {
+    #[command(flatten)]
+    pub(crate) file: File,
+    /// Seed of every random stream; absent: the file's.
+    #[arg(long, conflicts_with = "seeds")]
+    pub(crate) seed: Option<u64>,
+    /// Run every seed of a range, e.g. 1..20, and give 95 % intervals.
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub(crate) seeds: Option<std::ops::RangeInclusive<u64>>,
+    /// Threads for several runs; one run always stays on one thread.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
+    /// Folder for the files of the run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Run one of the file's [variants] instead of all of them.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Make a failing scenario small and write it to this file.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "shrunk.toml")]
+    pub(crate) shrink: Option<PathBuf>,
+    /// Write the expectations as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Capacity {
+    #[command(flatten)]
+    pub(crate) file: File,
+    /// Fewest nodes and instances for so much, e.g. --need sessions=1000, with the largest node
+    /// and one instance dead.
+    #[arg(long, value_name = "sessions=N")]
+    pub(crate) need: Option<String>,
+    /// Threads.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
+    /// Folder for capacity.csv, the table and the heat map.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Report {
+    /// Folder of a finished run.
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    /// Folder of the first run.
+    pub(crate) a: PathBuf,
+    /// Folder of the second run.
+    pub(crate) b: PathBuf,
+    /// Exit with 3 when a metric of B is worse than A's by more, e.g. p99=10%.
+    #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
+    pub(crate) max_regress: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Theory {
+    /// Rows whose model or parameters contain this text; absent: all that tests use.
+    pub(crate) filter: Option<String>,
+    /// Also rows that tests leave out.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Jobs per row.
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) jobs: u64,
+    /// Seed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Threads.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Import {
+    /// Recorded exchange, one JSON object a line.
+    pub(crate) file: PathBuf,
+    /// Folder for calls.csv, nodes.csv and scenario.toml.
+    #[arg(long, value_name = "DIR", default_value = "imported")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct EngineBench {
+    /// Customers to serve.
+    #[arg(long, default_value_t = 10_000_000)]
+    pub(crate) customers: u64,
+    /// Seed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// `A..B`, both included.
+fn seeds(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
+    let mend = || format!("`{text}` is no range of seeds: write 1..20");
+    let (a, b) = text.split_once("..").ok_or_else(mend)?;
+    let a: u64 = a.parse().map_err(|_| mend())?;
+    let b: u64 = b.trim_start_matches('=').parse().map_err(|_| mend())?;
+    if a > b || b - a >= 1_000_000 {
+        return Err(format!("`{text}`: 1 to 1,000,000 seeds, the smaller one first"));
+    }
+    Ok(a..=b)
+}

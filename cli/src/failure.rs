@@ -1,0 +1,54 @@
+//! Exit codes that scripts can use, and errors as people read them.
+
+use std::process::ExitCode;
+
+/// How the command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Fine.
+    Fine = 0,
+    /// Bad input or usage.
+    BadInput = 2,
+    /// An expectation of the scenario failed, or a comparison found a regression.
+    ExpectationFailed = 3,
+    /// A promised invariant broke.
+    InvariantBroken = 5,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A scenario or an input file of it is wrong.
+    #[error("{0}")]
+    Scenario(#[from] lingua_scenarios::Error),
+    /// A scenario asks for what does not go together.
+    #[error("error: {0}")]
+    Sim(#[from] lingua_sim::SimError),
+    /// Results cannot be read or written.
+    #[error("error: {0}")]
+    Report(#[from] lingua_reports::Error),
+    /// Anything else that the user can mend.
+    #[error("error: {0}")]
+    Usage(String),
+    /// The reader of our output has gone.
+    #[error("broken pipe")]
+    BrokenPipe,
+}
+
+impl Failure {
+    pub(crate) fn code(&self) -> Code {
+        Code::BadInput
+    }
+}
+
+/// Prints, and ends quietly when nobody reads any more.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    std::io::stdout().write_all(text.as_bytes()).map_err(|_| Failure::BrokenPipe)
+}
