@@ -10,8 +10,8 @@ mod digest;
 pub mod engine;
 pub mod invariants;
 mod limits;
-pub mod queue;
 mod plant;
+pub mod queue;
 mod record;
 mod replicate;
 mod setup;
@@ -54,7 +54,7 @@ pub struct Finished {
 }
 
 /// Watches a run while it goes on.
-pub trait Progress {
+pub trait Progress: Send {
     /// Virtual time has reached `now` of `end`.
     fn at(&mut self, now: Micros, end: Micros);
 }

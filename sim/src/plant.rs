@@ -88,10 +88,6 @@ impl Planted {
 
     /// How often a final message is sent: once, unless the defect strikes.
     pub(crate) fn copies(&mut self, _last: &Final) -> u32 {
-        if self.strikes(Plant::I6) {
-            2
-        } else {
-            u32::from(!self.strikes(Plant::I7))
-        }
+        if self.strikes(Plant::I6) { 2 } else { u32::from(!self.strikes(Plant::I7)) }
     }
 }

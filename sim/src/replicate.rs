@@ -18,9 +18,7 @@ pub fn simulate_all(
     threads: usize,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Finished>, SimError> {
-    let one = |at: usize, progress: &mut dyn Progress| {
-        simulate(&scenarios[at], sha256, progress)
-    };
+    let one = |at: usize, progress: &mut dyn Progress| simulate(&scenarios[at], sha256, progress);
     if threads <= 1 || scenarios.len() <= 1 {
         let mut done = Vec::with_capacity(scenarios.len());
         for at in 0..scenarios.len() {

@@ -4,8 +4,8 @@
 //! fault of ours.
 
 use lingua_core::draws::pick;
-use lingua_scenarios::{CapacityCheck, Dur, Fallback, Fault, FaultKind, Policy, Scenario};
 use lingua_scenarios::{AffinityRule, PauseDetect, StoreKind, Swarm, WhenFull};
+use lingua_scenarios::{CapacityCheck, Dur, Fallback, Fault, FaultKind, Policy, Scenario};
 
 use crate::streams::{Purpose, Stream, Streams};
 
@@ -56,8 +56,7 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
 }
 
 fn draw_scheduler(drawn: &mut Scenario, swarm: &Swarm, stream: &mut Stream) {
-    let policies: &[Policy] =
-        if swarm.policies.is_empty() { &POLICIES } else { &swarm.policies };
+    let policies: &[Policy] = if swarm.policies.is_empty() { &POLICIES } else { &swarm.policies };
     let scheduler = &mut drawn.scheduler;
     scheduler.policy = *choose(stream, policies);
     scheduler.fallback = *choose(stream, &[Fallback::Scan, Fallback::Refuse]);

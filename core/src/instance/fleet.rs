@@ -4,6 +4,7 @@
 //! which the machine still works. So the owner of the socket counts jobs sent and not answered.
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::instance::jobs::key_of;
@@ -11,6 +12,9 @@ use crate::instance::link::Then;
 use crate::instance::{Answer, Assign, Cx, Instance, JobId, Output, Routed};
 use crate::presence::Presence;
 use crate::{Micros, NodeNum, NodeRef, Op, Register, RegisterError, Report};
+
+/// Answers remembered per socket.
+const ANSWERED_MAX: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
@@ -24,6 +28,10 @@ struct Conn {
     max_jobs: u32,
     // Jobs sent and not answered: what the machine may be working on.
     sent: Vec<Sent>,
+    // Jobs the machine works on that this socket did not send: those of a former one.
+    foreign: u32,
+    // Jobs answered lately: a repeated answer frees nothing.
+    answered: VecDeque<(JobId, u32)>,
     // Jobs missing in the last heartbeat.
     missing_before: u32,
     // Nothing is sent before the first heartbeat of this generation has told what runs.
@@ -42,19 +50,36 @@ impl Fleet {
         let conn = self.conns.get_mut(node.num.index())?.as_mut()?;
         (conn.node.generation == node.generation).then_some(conn)
     }
-
-    /// Forgets a job that the node will never answer.
-    pub(super) fn forget(&mut self, node: NodeNum, job: JobId) {
-        if let Some(Some(conn)) = self.conns.get_mut(node.index()) {
-            conn.sent.retain(|sent| sent.job != job);
-        }
-    }
 }
 
 impl Conn {
+    /// Jobs that the machine may be working on.
+    fn taken(&self) -> u32 {
+        self.sent.len() as u32 + self.foreign
+    }
+
+    /// An answer has come. One that this socket did not ask for ends a job of a former one.
+    fn settle(&mut self, job: JobId, attempt: u32) {
+        let told = |sent: &Sent| sent.job == job && sent.attempt == attempt;
+        if let Some(at) = self.sent.iter().position(told) {
+            self.sent.swap_remove(at);
+        } else if !self.answered.contains(&(job, attempt)) {
+            self.foreign = self.foreign.saturating_sub(1);
+        }
+        if self.answered.len() == ANSWERED_MAX {
+            self.answered.pop_front();
+        }
+        self.answered.push_back((job, attempt));
+    }
+
     /// Heals the gate: jobs that two heartbeats in a row do not report are not there. Jobs sent
     /// after the heartbeat before the last may still be on their way.
     fn heal(&mut self, running: u32) -> u32 {
+        if self.presence.is_heard() {
+            self.foreign = self.foreign.min(running);
+        } else {
+            self.foreign = running.saturating_sub(self.sent.len() as u32);
+        }
         let before = self.presence.last_seen();
         let settled = self.sent.iter().filter(|sent| sent.at < before).count() as u32;
         let missing = settled.saturating_sub(running);
@@ -102,6 +127,8 @@ impl Instance {
                 open: true,
                 max_jobs: register.max_jobs,
                 sent: former.map(|former| former.sent).unwrap_or_default(),
+                foreign: 0,
+                answered: VecDeque::new(),
                 missing_before: 0,
                 presence,
             });
@@ -134,7 +161,7 @@ impl Instance {
         let Some(conn) = self.fleet.get_mut(assign.node).filter(|conn| conn.open) else {
             return false;
         };
-        if gate && (!conn.presence.is_heard() || conn.sent.len() as u32 >= conn.max_jobs) {
+        if gate && (!conn.presence.is_heard() || conn.taken() >= conn.max_jobs) {
             return false;
         }
         conn.sent.push(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
@@ -147,10 +174,7 @@ impl Instance {
             self.counters.stale_generations += 1;
             return;
         };
-        let told = |sent: &Sent| sent.job == answer.job && sent.attempt == answer.attempt;
-        if let Some(at) = conn.sent.iter().position(told) {
-            conn.sent.swap_remove(at);
-        }
+        conn.settle(answer.job, answer.attempt);
         if answer.job.origin == self.config.id {
             self.answered(cx, node, answer);
         } else {

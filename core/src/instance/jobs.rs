@@ -445,11 +445,11 @@ impl Instance {
         }
     }
 
-    /// Audio that a node kept is answered by a later job of the session at the same node.
+    /// Audio that a node kept is answered by a later job of the session at the same node. The gate
+    /// counts on: whether the node still works on it, only the node can tell.
     fn merge_buffered(&mut self, cx: &mut Cx<'_>, session: Key, by: Key, node: NodeNum) {
         while let Some(earlier) = self.buffered_before(session, by, node) {
             self.counters.merged += 1;
-            self.fleet.forget(node, self.job_id(earlier));
             self.finish(cx, earlier, Ending::Merged);
         }
     }

@@ -1,6 +1,9 @@
 //! The place that every step on shared state passes.
 
-use lingua_core::{Directory, Micros, Op, Promises, Reply, SharedState, State, StateConfig};
+use lingua_core::{
+    Directory, Dispatch, Dispatched, Micros, NodeRef, Op, Promises, Release, Released, Reply,
+    SharedState, State, StateConfig,
+};
 
 use crate::plant::{Planted, Tamper};
 

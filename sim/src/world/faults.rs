@@ -126,7 +126,8 @@ impl World {
             (FaultKind::StoreStall, true) => {
                 self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
             }
-            (FaultKind::StoreFailover, true) => {
+            // State in the instance's own process has no replica to fail over to.
+            (FaultKind::StoreFailover, true) if self.is_remote() => {
                 if let Some(replica) = self.store.checkpoint.take() {
                     self.watch.fail_over(*replica);
                     self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);

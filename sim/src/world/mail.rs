@@ -18,8 +18,8 @@ pub(super) enum Mail {
     Close(NodeRef),
     /// To a node: it is registered, or is not.
     Registered(u32, u32, Option<NodeRef>),
-    /// To a client.
-    Final(Final),
+    /// To a client, on a socket of an instance.
+    Final(InstanceId, Final),
     /// To the store; the step is carried out on arrival.
     Step(InstanceId, Token, Box<Op>),
     /// To an instance, from the store.
@@ -43,7 +43,11 @@ impl World {
             Mail::Assign(assign) => self.node_takes(assign),
             Mail::Close(node) => self.node_is_closed(node),
             Mail::Registered(node, life, result) => self.node_is_registered(node, life, result),
-            Mail::Final(last) => self.client_hears(&last),
+            Mail::Final(from, last) => {
+                if self.server_of.contains(&from) {
+                    self.client_hears(&last);
+                }
+            }
             Mail::Step(from, token, op) => self.store_executes(from, token, &op),
             Mail::Reply(to, token, reply) => {
                 if let Some(&server) = self.server_of.get(&to) {

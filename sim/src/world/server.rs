@@ -251,7 +251,7 @@ impl World {
             Output::Assign(assign) => self.send_assign(at, assign),
             Output::Final(last) => {
                 for _ in 0..self.planted.copies(&last) {
-                    self.send_final(at, last);
+                    self.send_final(from, at, last);
                 }
             }
             Output::Store(token, op) => self.send_step(from, at, token, op),
@@ -270,12 +270,14 @@ impl World {
         }
     }
 
-    fn send_final(&mut self, at: Micros, last: Final) {
+    fn send_final(&mut self, from: u16, at: Micros, last: Final) {
         let latency = self.latency(Leg::Session);
-        if at == self.now && latency == Micros::ZERO {
+        let arrives = self.in_turn(&last, at + latency);
+        if arrives == self.now {
             self.client_hears(&last);
         } else {
-            self.post(at + latency, Mail::Final(last));
+            let id = self.servers[usize::from(from)].id;
+            self.post(arrives, Mail::Final(id, last));
         }
     }
 

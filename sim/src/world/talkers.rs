@@ -47,6 +47,7 @@ pub(super) struct Talker {
     life: u32,
     leaves: Micros,
     up_clear: Micros,
+    down_clear: Micros,
     // Last index heard per language.
     heard: Vec<(Lang, u32)>,
 }
@@ -126,6 +127,7 @@ impl World {
             life: 0,
             leaves,
             up_clear: Micros::ZERO,
+            down_clear: Micros::ZERO,
             heard: Vec::new(),
         });
         self.connect_talker(at);
@@ -291,6 +293,22 @@ impl World {
         self.open_job(opened.request, open);
     }
 
+    /// A client's socket keeps the order of what is sent to it.
+    pub(super) fn in_turn(&mut self, last: &Final, arrives: Micros) -> Micros {
+        let Some(talker) = self.talker_of(last) else { return arrives };
+        let talker = &mut self.talkers[talker];
+        talker.down_clear = talker.down_clear.max(arrives);
+        talker.down_clear
+    }
+
+    /// The client of a final message, if it is still there.
+    fn talker_of(&self, last: &Final) -> Option<usize> {
+        let session = last.request.session;
+        let at = (session.0 & 0xffff_ffff) as usize;
+        let here = session.0 & BARE == 0 && self.talkers.get(at)?.session == session;
+        here.then_some(at)
+    }
+
     /// A final message reaches its client.
     pub(super) fn client_hears(&mut self, last: &Final) {
         self.digest.add(last.request.session.0 ^ u64::from(last.request.index) << 40);
@@ -300,9 +318,7 @@ impl World {
             self.judge(self.promises.one_final, broken);
             return;
         };
-        if last.request.session.0 & BARE == 0 {
-            self.check_turn(last);
-        }
+        self.check_turn(last);
         self.recorder.ended(self.now, &owed(&open), last);
         if let Ending::Failed(failure) = last.ending {
             self.recorder.mark(failure.name());
@@ -311,11 +327,8 @@ impl World {
 
     /// Final messages of a session arrive in the order of its utterances.
     fn check_turn(&mut self, last: &Final) {
-        let at = (last.request.session.0 & 0xffff_ffff) as usize;
-        let Some(talker) = self.talkers.get_mut(at) else { return };
-        if talker.session != last.request.session {
-            return;
-        }
+        let Some(at) = self.talker_of(last) else { return };
+        let talker = &mut self.talkers[at];
         let heard = talker.heard.iter_mut().find(|(lang, _)| *lang == last.request.tgt);
         let in_turn = match heard {
             Some((_, index)) => {
