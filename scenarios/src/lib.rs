@@ -1,1 +1,29 @@
-//! Placeholder.
+//! The scenario format: what a deployment is, what it must carry, what goes wrong.
+//!
+//! [`Scenario::load`] turns a TOML file into checked values or says what is wrong, where, and how
+//! to mend it. Nothing here knows the rules of scheduling.
+
+mod csv_input;
+mod defaults;
+mod dist;
+mod dur;
+mod error;
+mod import;
+mod load;
+mod model;
+mod pair;
+mod preset;
+mod rate;
+mod schema;
+mod validate;
+
+pub use csv_input::{Call, Calls};
+pub use dist::{Dist, Empirical};
+pub use dur::{Dur, DurError};
+pub use error::{Error, Place};
+pub use import::{Imported, import};
+pub use load::Loaded;
+pub use model::*;
+pub use pair::{Pair, PairError};
+pub use rate::{Rate, RateError};
+pub use schema::schema;

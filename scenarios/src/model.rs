@@ -44,6 +44,7 @@ pub struct Scenario {
     /// Random mix of policies and faults drawn from the seed, for swarm runs.
     pub swarm: Option<Swarm>,
     /// Variants that are run on the same arrivals: name to overrides (`path = value`, as `--set`).
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
     pub variants: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }
 
@@ -452,7 +453,9 @@ pub struct Fault {
 }
 
 /// Kinds of fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// The node dies with its jobs; its socket closes.

@@ -1,0 +1,153 @@
+//! What can be wrong with an input, and how to mend it.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A scenario or one of its input files that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("error: {path}: {what}")]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and the mend.
+        what: String,
+    },
+    /// The text is no scenario, at one place.
+    #[error("{0}")]
+    Place(Box<Place>),
+    /// Values out of range, all of them.
+    #[error("{}", join(.0))]
+    Many(Vec<Place>),
+    /// A change from the command line that fits nothing.
+    #[error("error: --set {text}: {what}")]
+    Override {
+        /// As given.
+        text: String,
+        /// What is wrong, and the mend.
+        what: String,
+    },
+    /// A line of a CSV that cannot be read.
+    #[error("error: {path}:{line}: {what}")]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from one.
+        line: u64,
+        /// What is wrong, and the mend.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(path: &Path, what: impl Into<String>) -> Self {
+        Self::File { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// One thing that is wrong at one place of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    path: PathBuf,
+    line: usize,
+    column: usize,
+    source: String,
+    width: usize,
+    what: String,
+}
+
+impl Place {
+    /// Finds line and column of a byte range in a text.
+    pub(crate) fn new(
+        path: &Path,
+        text: &str,
+        span: std::ops::Range<usize>,
+        what: impl Into<String>,
+    ) -> Self {
+        let start = floor(text, span.start.min(text.len()));
+        let end = floor(text, span.end.min(text.len())).max(start);
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let width = text[start..end.min(line_end)].chars().count().max(1);
+        Self {
+            path: path.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            source: text[line_start..line_end].chars().take(100).collect(),
+            width: width.min(100),
+            what: what.into(),
+        }
+    }
+}
+
+/// The nearest character boundary at or before a byte.
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, line, column, source, width, what } = self;
+        writeln!(f, "error: {}:{line}:{column}: {what}", path.display())?;
+        let number = line.to_string();
+        let gutter = " ".repeat(number.len());
+        writeln!(f, "{gutter} |")?;
+        writeln!(f, "{number} | {source}")?;
+        let indent = " ".repeat(column.saturating_sub(1).min(100));
+        write!(f, "{gutter} | {indent}{}", "^".repeat(*width))
+    }
+}
+
+fn join(places: &[Place]) -> String {
+    let mut all = String::new();
+    for place in places {
+        if !all.is_empty() {
+            all.push('\n');
+        }
+        // Writing to a string cannot fail.
+        let _ = write!(all, "{place}");
+    }
+    all
+}
+
+/// The candidate nearest to a misspelt name, if one is near.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let near = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
+    let (distance, candidate) = near.min_by_key(|&(distance, _)| distance)?;
+    (distance <= (name.len() / 3).clamp(1, 3)).then_some(candidate)
+}
+
+/// Levenshtein distance, with names cut to a length that matters.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_found_and_a_far_one_is_not() {
+        assert_eq!(nearest("sampel", ["sample", "policy"]), Some("sample"));
+        assert_eq!(nearest("colour", ["sample", "policy"]), None);
+    }
+}
