@@ -11,7 +11,7 @@ use crate::instance::jobs::key_of;
 use crate::instance::link::Then;
 use crate::instance::{Answer, Assign, Cx, Instance, JobId, Output, Routed};
 use crate::presence::Presence;
-use crate::{Micros, NodeNum, NodeRef, Op, Register, RegisterError, Report};
+use crate::{Micros, NodeRef, Op, Register, RegisterError, Report};
 
 /// Answers remembered per socket.
 const ANSWERED_MAX: usize = 64;

@@ -21,11 +21,11 @@ pub(crate) struct Latencies {
 impl Default for Latencies {
     fn default() -> Self {
         Self {
-            dispatch: summary::histogram(),
-            dispatch_net: summary::histogram(),
-            response: summary::histogram(),
-            wait: summary::histogram(),
-            store: summary::histogram(),
+            dispatch: summary::latency_histogram(),
+            dispatch_net: summary::latency_histogram(),
+            response: summary::latency_histogram(),
+            wait: summary::latency_histogram(),
+            store: summary::latency_histogram(),
         }
     }
 }
@@ -71,5 +71,5 @@ impl Latencies {
 }
 
 fn record(histogram: &mut Histogram<u64>, span: Micros) {
-    summary::record_saturating(histogram, span.0.saturating_mul(1_000));
+    summary::record_ns(histogram, span.0.saturating_mul(1_000));
 }

@@ -14,6 +14,7 @@ use lingua_reports::run::{Affinity, BrokenSegments, Jobs};
 use lingua_scenarios::Scheduler;
 
 pub(crate) use accounts::PairCount;
+pub(crate) use batches::standard_error;
 pub use batches::{Batch, Batches};
 use latency::Latencies;
 use overselling::Overselling;
