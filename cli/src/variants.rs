@@ -11,10 +11,9 @@ pub(crate) fn table(rows: &[(&str, &Run)]) -> Table {
         ("variant", Align::Left),
         ("carried/s", Align::Right),
         ("refused", Align::Right),
-        ("Erlang B", Align::Right),
         ("oversold", Align::Right),
         ("max/mean", Align::Right),
-        ("resp p99 ms", Align::Right),
+        ("p99 ms", Align::Right),
     ];
     if affinity {
         columns.extend([
@@ -26,12 +25,10 @@ pub(crate) fn table(rows: &[(&str, &Run)]) -> Table {
     }
     let mut table = Table::new(&columns);
     for (name, run) in rows {
-        let erlang = run.erlang_b.map_or_else(|| "n/a".to_owned(), number::percent);
         let mut cells = vec![
             text(name),
             text(&number::decimal(run.carried_per_s)),
             text(&number::percent(run.refused_ratio)),
-            text(&erlang),
             text(&number::count(run.oversold.assignments)),
             text(&number::decimal(run.fairness.max_over_mean)),
             text(&number::decimal(run.latency_ms.response.p99)),

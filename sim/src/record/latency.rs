@@ -16,11 +16,14 @@ pub(crate) struct Latencies {
     response: Histogram<u64>,
     wait: Histogram<u64>,
     store: Histogram<u64>,
+    // Whether jobs may wait for a slot at all.
+    waits: bool,
 }
 
-impl Default for Latencies {
-    fn default() -> Self {
+impl Latencies {
+    pub(crate) fn new(waits: bool) -> Self {
         Self {
+            waits,
             dispatch: summary::latency_histogram(),
             dispatch_net: summary::latency_histogram(),
             response: summary::latency_histogram(),
@@ -28,9 +31,7 @@ impl Default for Latencies {
             store: summary::latency_histogram(),
         }
     }
-}
 
-impl Latencies {
     /// Dispatch is measured over manual cuts and whole utterances: only there does the client
     /// know when it had spoken.
     pub(super) fn arrived(&mut self, now: Micros, assign: &Assign, scheduler: &Scheduler) {
@@ -51,7 +52,9 @@ impl Latencies {
 
     pub(super) fn answered(&mut self, now: Micros, last: &Final) {
         record(&mut self.response, now - last.sent);
-        record(&mut self.wait, last.waited);
+        if self.waits {
+            record(&mut self.wait, last.waited);
+        }
     }
 
     pub(super) fn store(&mut self, span: Micros) {

@@ -101,7 +101,8 @@ impl World {
         let jobs = self.recorder.jobs.clone();
         let offered = jobs.offered.max(1) as f64;
         let (scheduler, store) = self.loads(duration_s, offered);
-        let histograms = std::mem::take(&mut self.recorder.latencies).into_map();
+        let none = crate::record::Latencies::new(false);
+        let histograms = std::mem::replace(&mut self.recorder.latencies, none).into_map();
         let mut run = Run {
             schema_version: SCHEMA_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -231,7 +232,17 @@ impl World {
         });
         let refuses = scenario.scheduler.when_full == WhenFull::Refuse;
         let churns = scenario.nodes.iter().any(|group| group.uptime.is_some());
-        if !only_arrivals || !all_serve || !refuses || churns || self.recorder.jobs.offered == 0 {
+        let plain = scenario.arrivals.iter().all(|group| {
+            let steady = group.rate.as_ref().is_none_or(lingua_scenarios::Rate::is_constant);
+            steady && group.model.is_none() && group.features.is_empty() && group.trace.is_none()
+        });
+        if !only_arrivals
+            || !plain
+            || !all_serve
+            || !refuses
+            || churns
+            || self.recorder.jobs.offered == 0
+        {
             return None;
         }
         let mean: f64 = scenario
