@@ -160,7 +160,8 @@ impl Row {
             }
             Model::TwoLevel => {
                 nodes.count = self.shards().iter().sum();
-                // Nobody waits for the answers: only who was chosen is counted.
+                // Only who was chosen is counted; short work keeps the small shard from queueing.
+                nodes.service_time = Dist::exponential(Dur::from_micros(1_000));
                 f64::from(nodes.count)
             }
         };
@@ -175,28 +176,34 @@ impl Row {
         }
         scenario.arrivals[0].load = None;
         scenario.arrivals[0].rate = Some(Rate::per_second(per_second));
-        let counted = jobs / per_second;
-        let warmup = self.warmup_s().min(counted);
+        let warmup = self.warmup_s();
+        // Batches must be longer than what links them.
+        let counted = (jobs / per_second).max(if self.is_slow() { 4.0 * warmup } else { 0.0 });
         scenario.warmup = Dur::from_micros((warmup * 1e6) as u64);
         scenario.duration = Dur::from_micros(((warmup + counted) * 1e6) as u64);
         Ok(Some(scenario))
     }
 
-    /// Mean service times until the start is forgotten.
+    /// Mean service times until the start is forgotten: ten relaxation times of the queue, which
+    /// are 1 / (√c − √A)² for M/M/c (Cohen, The Single Server Queue, for c = 1).
     fn warmup_s(&self) -> f64 {
-        let rho: f64 = match self.model {
+        let (servers, erlangs) = match self.model {
             Model::ErlangC | Model::MeanWait => {
-                let (c, a): (f64, f64) =
-                    (self.param("c").unwrap_or(1.0), self.param("A").unwrap_or(0.5));
-                a / c
+                (self.param("c").unwrap_or(1.0), self.param("A").unwrap_or(0.5))
             }
-            Model::Supermarket | Model::SupermarketStale => self.param("lambda").unwrap_or(0.5),
+            Model::Supermarket | Model::SupermarketStale => {
+                (1.0, self.param("lambda").unwrap_or(0.5))
+            }
             Model::TwoLevel => return 0.0,
             Model::ErlangB | Model::Loss | Model::LossStale => return 30.0,
         };
-        // The relaxation time of a single queue is 1 / (1 - sqrt(rho))^2.
-        let gap = 1.0 - libm::sqrt(rho.min(0.99));
-        10.0 / (gap * gap)
+        let gap: f64 = libm::sqrt(servers) - libm::sqrt(erlangs);
+        10.0 + 10.0 / (gap * gap)
+    }
+
+    /// Single queues forget slowly.
+    fn is_slow(&self) -> bool {
+        self.model == Model::Supermarket && self.param("d") == Some(1)
     }
 
     fn set_stale(&self, scenario: &mut Scenario) -> bool {
@@ -236,7 +243,11 @@ impl Row {
         };
         match self.model {
             Model::ErlangB | Model::Loss | Model::LossStale => {
-                mean_of(|batch| (batch.refused as f64, batch.offered as f64))
+                let (found, se) = mean_of(|batch| (batch.refused as f64, batch.offered as f64));
+                // Where refusals are rare the batches say too little: never less than binomial.
+                let jobs: u64 = batches.all().iter().map(|batch| batch.offered).sum();
+                let rare = libm::sqrt(self.value * (1.0 - self.value) / jobs as f64);
+                (found, se.max(rare))
             }
             Model::ErlangC => mean_of(|batch| (batch.waited as f64, batch.answered as f64)),
             Model::MeanWait => mean_of(|batch| (batch.wait_s, batch.answered as f64)),

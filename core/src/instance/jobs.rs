@@ -305,7 +305,8 @@ impl Instance {
         let request = job.request;
         self.counters.gate_refused += 1;
         let release = Release { node: grant.node, lease: grant.lease, attempt, request };
-        self.release(cx, release);
+        // The machine has no room, whatever the store says: no waiter is sent after this one.
+        self.step(cx, Op::Release(release), Then::Rest);
         if give_up {
             self.finish(cx, key, Ending::Refused(Refused::Gate));
         } else {
