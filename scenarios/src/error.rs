@@ -3,6 +3,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// Files of a folder among which a near name is looked for.
+const NEIGHBOURS_MAX: usize = 1_000;
+
 /// A scenario or one of its input files that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -44,6 +47,39 @@ impl Error {
     pub(crate) fn file(path: &Path, what: impl Into<String>) -> Self {
         Self::File { path: path.to_owned(), what: what.into() }
     }
+
+    /// A file that the system does not let us read.
+    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        let near = match error.kind() {
+            std::io::ErrorKind::NotFound => neighbour(path),
+            _ => None,
+        };
+        let mend = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        Self::file(path, format!("{}{mend}", plain_io(error)))
+    }
+}
+
+fn plain_io(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// A file in the same folder whose name is near.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let name = path.file_name()?.to_str()?;
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .ok()?
+        .take(NEIGHBOURS_MAX)
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    let near = nearest(name, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 /// One thing that is wrong at one place of a text.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use crate::document::{Change, Document, prune};
-use crate::error::{Error, Place, nearest};
+use crate::error::{Error, Place};
 use crate::fault::{Faults, Part, split};
 use crate::{Scenario, csv_input, preset, shape, validate};
 
@@ -178,11 +178,7 @@ fn check_variant(
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let meta = std::fs::metadata(path).map_err(|error| {
-        let mend =
-            neighbour(path).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        Error::file(path, format!("{}{mend}", plain_io(&error)))
-    })?;
+    let meta = std::fs::metadata(path).map_err(|error| Error::unreadable(path, &error))?;
     if meta.is_dir() {
         return Err(Error::file(path, "is a folder: name one of the .toml files in it"));
     }
@@ -191,38 +187,15 @@ fn read(path: &Path) -> Result<String, Error> {
         let what = format!("has {bytes} bytes, a scenario has at most {BYTES_MAX}: {LONG_INPUT}");
         return Err(Error::file(path, what));
     }
-    let file = File::open(path).map_err(|error| Error::file(path, plain_io(&error)))?;
+    let file = File::open(path).map_err(|error| Error::unreadable(path, &error))?;
     // Of a device or a pipe the length is not known beforehand.
     let mut text = String::new();
     let read = file.take(BYTES_MAX + 1).read_to_string(&mut text);
-    read.map_err(|error| Error::file(path, plain_io(&error)))?;
+    read.map_err(|error| Error::unreadable(path, &error))?;
     if text.len() as u64 > BYTES_MAX {
         return Err(Error::file(path, format!("has more than {BYTES_MAX} bytes: {LONG_INPUT}")));
     }
     Ok(text)
-}
-
-fn plain_io(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-/// A file in the same folder whose name is near.
-fn neighbour(path: &Path) -> Option<String> {
-    let folder = path.parent()?;
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let name = path.file_name()?.to_str()?;
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .take(1_000)
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    let near = nearest(name, names.iter().map(String::as_str))?;
-    Some(path.with_file_name(near).display().to_string())
 }
 
 fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<(), Error> {

@@ -33,6 +33,11 @@ pub(crate) fn is_section(path: &[String]) -> bool {
     at(path).is_some_and(|(name, schema)| !is_leaf(name) && schema.contains_key("properties"))
 }
 
+/// Whether there can be a value at `path`.
+pub(crate) fn is_known(path: &[String]) -> bool {
+    at(path).is_some()
+}
+
 /// Whether the value at `path` is plain text.
 pub(crate) fn is_text(path: &[String]) -> bool {
     at(path).is_some_and(|(name, schema)| {
@@ -111,8 +116,9 @@ impl Walk<'_> {
                 }
             }
             (Some("integer"), Value::Integer(number)) => self.integer(shape, *number),
-            (Some("number"), Value::Integer(_) | Value::Float(_))
-            | (Some("string"), Value::String(_))
+            (Some("number"), Value::Integer(number)) => self.number(shape, *number as f64),
+            (Some("number"), Value::Float(number)) => self.number(shape, *number),
+            (Some("string"), Value::String(_))
             | (Some("boolean"), Value::Boolean(_))
             | (None, _) => {}
             (Some(wanted), other) => {
@@ -177,6 +183,19 @@ impl Walk<'_> {
         if !(min..=max).contains(&number) {
             let what = format!("{number} is out of range: {min} to {max} are allowed");
             self.wrong(Part::Value, what);
+        }
+    }
+
+    fn number(&mut self, shape: &Map<String, Json>, number: f64) {
+        let bound = |key: &str| shape.get(key).and_then(Json::as_f64);
+        let (min, max) = (bound("minimum"), bound("maximum"));
+        if let (Some(min), Some(max)) = (min, max) {
+            if !(min..=max).contains(&number) {
+                let what = format!("{number} is out of range: {min} to {max} are allowed");
+                self.wrong(Part::Value, what);
+            }
+        } else if !number.is_finite() {
+            self.wrong(Part::Value, format!("{number} is no number that can be reckoned with"));
         }
     }
 

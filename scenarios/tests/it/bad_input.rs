@@ -42,11 +42,11 @@ fn each_bad_value_is_answered_with_place_and_mend() {
     for (from, to, line, words) in [
         ("sample = 3", "sampel = 3", 6, "did you mean `sample`"),
         ("sample = 3", "sample = 0", 6, "1 to 16 are allowed"),
-        ("sample = 3", "sample = -1", 6, "expected u32"),
+        ("sample = 3", "sample = -1", 6, "1 to 16 are allowed"),
         ("\"10s\"", "\"10 parsecs\"", 2, "such as 10s"),
         ("\"10s\"", "10", 2, "a duration with its unit"),
         ("\"10s\"", "\"0s\"", 2, "zero is not allowed"),
-        ("count = 2", "count = -2", 9, "expected u32"),
+        ("count = 2", "count = -2", 9, "0 to 1000000 are allowed"),
         ("count = 2", "count = 0", 9, "at least 1"),
         ("max_jobs = 2", "max_jobs = 0", 12, "1 to 1024"),
         ("max_jobs = 2", "max_jobs = 1025", 12, "1 to 1024"),
