@@ -114,7 +114,12 @@ impl Document {
             Part::Key => fault.what.clone(),
             Part::Value => format!("{}: {}", joined(&fault.path), fault.what),
         };
-        let by = self.changes.iter().rev().find(|(keys, _)| fault.path.starts_with(keys));
+        // What only a change has brought in is told of the change, whole sections included.
+        let new = fault.path.first().is_some_and(|key| !self.is_written(key));
+        let by =
+            self.changes.iter().rev().find(|(keys, _)| {
+                fault.path.starts_with(keys) || new && keys.starts_with(&fault.path)
+            });
         let span = match by {
             Some((_, Origin::Set(text))) => return Place::set(text, what),
             Some((_, Origin::File(at))) => self.span(at, Part::Value),
@@ -124,6 +129,10 @@ impl Document {
             Some(span) => Place::new(&self.path, &self.text, span, what),
             None => Place::nowhere(&self.path, what),
         }
+    }
+
+    fn is_written(&self, key: &str) -> bool {
+        DeTable::parse(&self.text).is_ok_and(|table| table.get_ref().contains_key(key))
     }
 
     /// The span of an entry, or of the longest part of its path that is written out.

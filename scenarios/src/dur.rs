@@ -127,6 +127,19 @@ impl<'de> Deserialize<'de> for Dur {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Dur, E> {
                 text.parse().map_err(E::custom)
             }
+
+            // The unit of a bare number would be a guess.
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
         }
         from.deserialize_any(Text)
     }

@@ -64,7 +64,7 @@ pub enum RateError {
     #[error("`{0}` is out of range: a rate is between 0 and 1e9 per second")]
     Range(String),
     /// Points that do not rise.
-    #[error("points of a rate must rise in time: {0} comes after a later one")]
+    #[error("times of a rate must rise: {0} is not after the point before it")]
     Order(Dur),
     /// Too few or too many points.
     #[error("a rate has 1 to 10,000 points, this one has {0}")]

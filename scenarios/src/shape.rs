@@ -121,6 +121,11 @@ impl Walk<'_> {
             (Some("string"), Value::String(_))
             | (Some("boolean"), Value::Boolean(_))
             | (None, _) => {}
+            (Some("array"), Value::Table(_)) if self.path.len() == 1 => {
+                let name = &self.path[0];
+                let what = format!("there can be several: write [[{name}]], with two brackets");
+                self.wrong(Part::Value, what);
+            }
             (Some(wanted), other) => {
                 let (is, wanted) = (kind(other), wanted_words(wanted));
                 self.wrong(Part::Value, format!("this is {is}; write {wanted}"));

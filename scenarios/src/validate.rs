@@ -182,7 +182,7 @@ fn languages(checks: &mut Checks, tags: &[String], path: &str, may_be_empty: boo
     checks.need(tags.len() <= 128, path, "more than 128 languages");
     for tag in tags.iter().filter(|tag| !is_language(tag)) {
         let tag: String = tag.chars().take(40).collect();
-        let what = format!("`{tag}` is no language tag: 1 to 11 letters, digits or hyphens are");
+        let what = format!("`{tag}` is no language tag: write 1 to 11 letters, digits or hyphens");
         checks.need(false, path, what);
     }
 }
