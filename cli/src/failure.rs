@@ -11,6 +11,8 @@ pub(crate) enum Code {
     BadInput = 2,
     /// An expectation of the scenario failed, or a comparison found a regression.
     ExpectationFailed = 3,
+    /// The measurement cannot be trusted.
+    Void = 4,
     /// A promised invariant broke.
     InvariantBroken = 5,
 }
@@ -32,7 +34,10 @@ pub(crate) enum Failure {
     Sim(#[from] lingua_sim::SimError),
     /// Results cannot be read or written.
     #[error("error: {0}")]
-    Report(#[from] lingua_reports::Error),
+    Report(#[from] lingua_reports::files::FilesError),
+    /// Runs that cannot be compared.
+    #[error("error: {0}")]
+    Compare(#[from] lingua_reports::compare::CompareError),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),

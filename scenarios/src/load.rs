@@ -46,6 +46,13 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The scenario as a file that loads to the same.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
 impl FromStr for Scenario {
     type Err = Error;
 

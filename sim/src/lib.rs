@@ -6,11 +6,13 @@
 //!
 //! [`simulate`] runs one scenario with one seed and gives back a [`Finished`] run.
 
+pub mod capacity;
 mod digest;
 pub mod engine;
 pub mod invariants;
 mod limits;
 mod plant;
+pub mod pools;
 pub mod queue;
 mod record;
 mod replicate;

@@ -77,7 +77,6 @@ pub(crate) fn state_config(scheduler: &file::Scheduler) -> StateConfig {
         pin_sessions: is_deployed(scheduler),
         stale_members: scheduler.stale_pool_members,
         missing_counter: scheduler.missing_counter,
-        ..StateConfig::default()
     }
 }
 
@@ -229,4 +228,10 @@ pub(crate) fn capabilities(
         models,
         region: group.region.as_deref().map(|region| names.region(region)),
     })
+}
+
+/// A setting as it is written in a scenario file.
+pub(crate) fn name_of(setting: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(setting).unwrap_or_default();
+    value.as_str().unwrap_or("?").to_owned()
 }

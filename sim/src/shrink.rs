@@ -83,7 +83,7 @@ fn smaller_ones(from: &Scenario) -> Vec<Scenario> {
                 arrivals.load = arrivals.load.map(|load| load / f64::from(by));
                 let constant = arrivals.rate.as_ref().filter(|rate| rate.is_constant());
                 let slower = constant.map(|rate| Rate::per_second(rate.max() / f64::from(by)));
-                arrivals.rate = slower.or(arrivals.rate.take());
+                arrivals.rate = slower.or_else(|| arrivals.rate.take());
             });
         }
         let shorter = Dur::from_micros(from.duration.micros() / u64::from(by));

@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use lingua_reports::stats;
 use lingua_scenarios::{Dist, Dur, Fallback, Policy, Rate, Scenario};
 
+use crate::record::standard_error;
 use crate::{Batch, Finished, SimError};
 
 /// The table that comes with the project.
@@ -49,11 +49,17 @@ pub enum Model {
 impl Model {
     fn scenario(self) -> &'static str {
         match self {
-            Self::ErlangB => "",
-            Self::ErlangC | Self::MeanWait => "",
-            Self::Loss | Self::LossStale => "",
-            Self::Supermarket | Self::SupermarketStale => "",
-            Self::TwoLevel => "",
+            Self::ErlangB => include_str!("../../scenarios/theory/erlang-b.toml"),
+            Self::ErlangC | Self::MeanWait => {
+                include_str!("../../scenarios/theory/erlang-c.toml")
+            }
+            Self::Loss | Self::LossStale => {
+                include_str!("../../scenarios/theory/loss-d-choices.toml")
+            }
+            Self::Supermarket | Self::SupermarketStale => {
+                include_str!("../../scenarios/theory/supermarket.toml")
+            }
+            Self::TwoLevel => include_str!("../../scenarios/theory/two-level.toml"),
         }
     }
 
@@ -226,7 +232,7 @@ impl Row {
             let ratios = batches.ratios(ratio);
             let (above, below) =
                 batches.all().iter().map(ratio).fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
-            (above / below, stats::standard_error(&ratios))
+            (above / below, standard_error(&ratios))
         };
         match self.model {
             Model::ErlangB | Model::Loss | Model::LossStale => {

@@ -11,7 +11,7 @@ use crate::instance::jobs::key_of;
 use crate::instance::link::Then;
 use crate::instance::{Answer, Assign, Cx, Instance, JobId, Output, Routed};
 use crate::presence::Presence;
-use crate::{Micros, NodeNum, NodeRef, Op, Register, RegisterError, Report};
+use crate::{Micros, NodeRef, Op, Register, RegisterError, Report};
 
 /// Answers remembered per socket.
 const ANSWERED_MAX: usize = 64;
@@ -27,7 +27,7 @@ struct Conn {
     open: bool,
     max_jobs: u32,
     // Jobs sent and not answered: what the machine may be working on.
-    sent: Vec<Sent>,
+    sent: VecDeque<Sent>,
     // Jobs the machine works on that this socket did not send: those of a former one.
     foreign: u32,
     // Jobs answered lately: a repeated answer frees nothing.
@@ -62,7 +62,7 @@ impl Conn {
     fn settle(&mut self, job: JobId, attempt: u32) {
         let told = |sent: &Sent| sent.job == job && sent.attempt == attempt;
         if let Some(at) = self.sent.iter().position(told) {
-            self.sent.swap_remove(at);
+            self.sent.remove(at);
         } else if !self.answered.contains(&(job, attempt)) {
             self.foreign = self.foreign.saturating_sub(1);
         }
@@ -164,7 +164,7 @@ impl Instance {
         if gate && (!conn.presence.is_heard() || conn.taken() >= conn.max_jobs) {
             return false;
         }
-        conn.sent.push(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
+        conn.sent.push_back(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
         cx.send(Output::Assign(*assign));
         true
     }

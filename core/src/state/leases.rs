@@ -69,7 +69,7 @@ impl State {
             self.config.capacity != CapacityCheck::Lease || node.busy() < node.max_jobs,
             "a slot is granted only where one is free"
         );
-        node.leases.push(Lease {
+        node.leases.push_back(Lease {
             id: d.lease,
             request: d.request,
             attempt: d.attempt,

@@ -85,7 +85,8 @@ struct Node {
     live: bool,
     owner: crate::InstanceId,
     max_jobs: u32,
-    leases: Vec<Lease>,
+    // In order of grant. Jobs end in nearly that order, so both ends must be cheap.
+    leases: VecDeque<Lease>,
     // Jobs the node reports beyond its leases, seen in two heartbeats in a row.
     unleased: u32,
     unleased_before: u32,

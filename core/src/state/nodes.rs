@@ -1,5 +1,7 @@
 //! Nodes: registration, generations, heartbeats, drain, removal.
 
+use std::collections::VecDeque;
+
 use crate::presence::Presence;
 use crate::state::limits::ModelLosses;
 use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
@@ -195,7 +197,7 @@ impl Node {
             live: false,
             owner: register.owner,
             max_jobs: register.max_jobs,
-            leases: Vec::with_capacity(register.max_jobs as usize),
+            leases: VecDeque::with_capacity(register.max_jobs as usize),
             unleased: 0,
             unleased_before: 0,
             draining: false,

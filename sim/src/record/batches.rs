@@ -71,3 +71,11 @@ impl Batches {
         ratios.map(|(above, below)| above / below).collect()
     }
 }
+
+/// Standard error of a mean of batches; zero of fewer than two.
+pub(crate) fn standard_error(batches: &[f64]) -> f64 {
+    if batches.len() < 2 {
+        return 0.0;
+    }
+    libm::sqrt(lingua_reports::stats::variance(batches) / batches.len() as f64)
+}

@@ -16,21 +16,22 @@ pub(crate) struct Latencies {
     response: Histogram<u64>,
     wait: Histogram<u64>,
     store: Histogram<u64>,
-}
-
-impl Default for Latencies {
-    fn default() -> Self {
-        Self {
-            dispatch: summary::histogram(),
-            dispatch_net: summary::histogram(),
-            response: summary::histogram(),
-            wait: summary::histogram(),
-            store: summary::histogram(),
-        }
-    }
+    // Whether jobs may wait for a slot at all.
+    waits: bool,
 }
 
 impl Latencies {
+    pub(crate) fn new(waits: bool) -> Self {
+        Self {
+            waits,
+            dispatch: summary::latency_histogram(),
+            dispatch_net: summary::latency_histogram(),
+            response: summary::latency_histogram(),
+            wait: summary::latency_histogram(),
+            store: summary::latency_histogram(),
+        }
+    }
+
     /// Dispatch is measured over manual cuts and whole utterances: only there does the client
     /// know when it had spoken.
     pub(super) fn arrived(&mut self, now: Micros, assign: &Assign, scheduler: &Scheduler) {
@@ -51,7 +52,9 @@ impl Latencies {
 
     pub(super) fn answered(&mut self, now: Micros, last: &Final) {
         record(&mut self.response, now - last.sent);
-        record(&mut self.wait, last.waited);
+        if self.waits {
+            record(&mut self.wait, last.waited);
+        }
     }
 
     pub(super) fn store(&mut self, span: Micros) {
@@ -71,5 +74,5 @@ impl Latencies {
 }
 
 fn record(histogram: &mut Histogram<u64>, span: Micros) {
-    summary::record_saturating(histogram, span.0.saturating_mul(1_000));
+    summary::record_ns(histogram, span.0.saturating_mul(1_000));
 }

@@ -14,8 +14,9 @@ use lingua_reports::run::{Affinity, BrokenSegments, Jobs};
 use lingua_scenarios::Scheduler;
 
 pub(crate) use accounts::PairCount;
+pub(crate) use batches::standard_error;
 pub use batches::{Batch, Batches};
-use latency::Latencies;
+pub(crate) use latency::Latencies;
 use overselling::Overselling;
 use series::Series;
 
@@ -55,7 +56,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(end: Micros, warmup: Micros) -> Self {
+    pub(crate) fn new(end: Micros, warmup: Micros, waits: bool) -> Self {
         Self {
             out: Vec::new(),
             jobs: Jobs::default(),
@@ -65,7 +66,7 @@ impl Recorder {
             broken_segments: BrokenSegments::default(),
             oversold_seconds: 0.0,
             overselling: Overselling::default(),
-            latencies: Latencies::default(),
+            latencies: Latencies::new(waits),
             series: Series::new(end),
             batches: Batches::new(warmup, end),
             dispatches: 0,

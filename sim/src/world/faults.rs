@@ -1,6 +1,6 @@
 //! What goes wrong, when, and to whom.
 
-use lingua_core::{Micros, ModelId};
+use lingua_core::{Micros, ModelId, Op};
 use lingua_scenarios::{Fault, FaultKind, Scenario};
 
 use crate::setup;
@@ -52,6 +52,17 @@ impl Faults {
     pub(super) fn answers_twice(&self, stream: &mut Stream) -> bool {
         let share = self.probability(FaultKind::DuplicateRelease);
         share > 0.0 && stream.uniform() < share
+    }
+
+    /// How much later than its turn a release reaches the store.
+    pub(super) fn late_release(&self, op: &Op, stream: &mut Stream) -> Micros {
+        let Some(planned) = self.active(FaultKind::LateRelease).next() else {
+            return Micros::ZERO;
+        };
+        let fault = &planned.fault;
+        let late =
+            matches!(op, Op::Release(_)) && stream.uniform() < fault.probability.unwrap_or(1.0);
+        fault.span.filter(|_| late).map_or(Micros::ZERO, setup::micros)
     }
 
     /// Whether a node lacks a model that it lists.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use lingua_core::{
     Draws, InstanceId, Lang, LookupMap, Micros, Promises, RequestId, SessionId, Words,
 };
-use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind};
+use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind, WhenFull};
 
 use crate::digest::Digest;
 use crate::invariants::{Broken, Watch};
@@ -162,7 +162,7 @@ impl World {
             network: streams.stream(Purpose::Network, 0),
             store: Store::new(&scheduler, &streams),
             faults: Faults::new(scenario, &streams),
-            recorder: Recorder::new(end, warmup),
+            recorder: Recorder::new(end, warmup, scheduler.when_full == WhenFull::Wait),
             scheduler,
             names,
             promises,

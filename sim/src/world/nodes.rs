@@ -1,6 +1,7 @@
 //! Simulated nodes: they register, report, work, answer, and sometimes do none of it.
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lingua_core::finalize::Reason;
@@ -49,7 +50,6 @@ struct Work {
     speech: Micros,
     reason: Option<Reason>,
     uniform: f64,
-    started: bool,
     model_missing: bool,
 }
 
@@ -73,8 +73,9 @@ pub(super) struct Node {
     leaving: bool,
     socket: Option<Socket>,
     attempts: u32,
+    // Jobs being worked on, at most max_jobs, and those that queue behind them.
     works: Vec<Work>,
-    running: u32,
+    queued: VecDeque<Work>,
     next_work: u32,
     unsent: Vec<Answer>,
     up_clear: Micros,
@@ -86,6 +87,13 @@ pub(super) struct Node {
     oversold_since: Option<Micros>,
     // When it hung, until somebody notices.
     hung_at: Option<Micros>,
+}
+
+impl Node {
+    /// Jobs assigned and not yet answered.
+    fn jobs_held(&self) -> u32 {
+        (self.works.len() + self.queued.len()) as u32
+    }
 }
 
 /// Audio that a node keeps for a session's next job.
@@ -138,7 +146,7 @@ impl World {
             socket: None,
             attempts: 0,
             works: Vec::with_capacity(group.max_jobs as usize),
-            running: 0,
+            queued: VecDeque::new(),
             next_work: 0,
             unsent: Vec::new(),
             up_clear: Micros::ZERO,
@@ -267,7 +275,7 @@ impl World {
             self.recorder.mark("heartbeat_lost");
             return;
         }
-        let running = node.works.len() as u32;
+        let running = node.jobs_held();
         let report = Report { running, usage: node.usage, models: None, max_jobs: None };
         self.recorder.heartbeats += 1;
         self.node_sends(at, Input::Heartbeat(node_ref, report));
@@ -297,7 +305,7 @@ impl World {
             self.recorder.jobs_to_dead_nodes += 1;
             return;
         }
-        assert!(node.works.len() < WORKS_MAX, "a node has {WORKS_MAX} jobs");
+        assert!(node.queued.len() < WORKS_MAX, "a node has {WORKS_MAX} jobs");
         self.recorder.arrived(self.now, &assign, counted, &self.scheduler);
         self.digest.add(u64::from(at) << 32 ^ u64::from(assign.attempt));
         self.count_affinity(&assign, counted);
@@ -313,11 +321,10 @@ impl World {
             speech: assign.speech,
             reason: assign.reason,
             uniform,
-            started: false,
             model_missing: model.is_some_and(|model| self.faults.model_is_missing(at, model)),
         };
         node.next_work = node.next_work.wrapping_add(1);
-        node.works.push(work);
+        node.queued.push_back(work);
         self.node_level_changed(at, counted);
         self.start_works(at);
     }
@@ -353,10 +360,9 @@ impl World {
 
     fn start_works(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
-        while node.running < node.max_jobs {
-            let Some(work) = node.works.iter_mut().find(|work| !work.started) else { break };
-            work.started = true;
-            node.running += 1;
+        while (node.works.len() as u32) < node.max_jobs {
+            let Some(work) = node.queued.pop_front() else { break };
+            node.works.push(work);
             let span = if work.model_missing {
                 Micros::millis(1)
             } else {
@@ -369,15 +375,14 @@ impl World {
 
     pub(super) fn node_done(&mut self, at: u32, id: u32) {
         let node = &mut self.nodes[at as usize];
-        let Some(place) = node.works.iter().position(|work| work.id == id && work.started) else {
+        let Some(place) = node.works.iter().position(|work| work.id == id) else {
             return;
         };
         if node.silent {
             // Hung: it will not answer before it wakes, and then it starts anew.
             return;
         }
-        let work = node.works.remove(place);
-        node.running -= 1;
+        let work = node.works.swap_remove(place);
         let life = node.life;
         self.node_level_changed(at, false);
         self.start_works(at);
@@ -390,7 +395,7 @@ impl World {
             self.node_answers(at, Answer { job: work.job, attempt: work.attempt, outcome });
         }
         let node = &self.nodes[at as usize];
-        if node.leaving && node.works.is_empty() {
+        if node.leaving && node.jobs_held() == 0 {
             self.node_goes(at);
         }
     }
@@ -428,7 +433,7 @@ impl World {
         node.leaving = true;
         self.recorder.mark("node_left");
         self.drain_node(at, true);
-        if self.nodes[at as usize].works.is_empty() {
+        if self.nodes[at as usize].jobs_held() == 0 {
             self.node_goes(at);
         }
     }
@@ -456,7 +461,7 @@ impl World {
         node.phase = Phase::Away;
         node.life += 1;
         node.works.clear();
-        node.running = 0;
+        node.queued.clear();
         node.unsent.clear();
         node.silent = false;
         self.node_level_changed(at, false);
@@ -511,7 +516,7 @@ impl World {
         let node = &mut self.nodes[at as usize];
         node.silent = false;
         node.works.clear();
-        node.running = 0;
+        node.queued.clear();
         node.life += 1;
         self.node_level_changed(at, false);
         self.node_closes_socket(at);
@@ -522,7 +527,7 @@ impl World {
     fn node_level_changed(&mut self, at: u32, assigned: bool) {
         let (now, warmup, end) = (self.now, self.warmup, self.end);
         let node = &mut self.nodes[at as usize];
-        let level = node.works.len() as u32;
+        let level = node.jobs_held();
         let span = now.min(end) - node.busy_since.max(warmup).min(end);
         let was = std::mem::replace(&mut node.busy_since, now);
         let before = self.recorder.node_levels.get(at as usize).copied().unwrap_or(0);

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use lingua_core::Micros;
+use lingua_reports::metrics::{self, Bound};
 use lingua_reports::run::{
     Artifacts, Fairness, Kind, Latencies, Machine, Oversold, PairRow, Run, SCHEMA_VERSION, Sample,
     ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
 };
-use lingua_reports::{metrics, stats, summary, theory};
+use lingua_reports::{facts, stats, summary, theory};
 use lingua_scenarios::{Basis, Scenario, WhenFull};
 
 use crate::limits::Used;
+use crate::record::standard_error;
+use crate::setup::name_of;
 use crate::world::{Event, World};
 use crate::{Broken, Finished};
 
@@ -98,7 +101,8 @@ impl World {
         let jobs = self.recorder.jobs.clone();
         let offered = jobs.offered.max(1) as f64;
         let (scheduler, store) = self.loads(duration_s, offered);
-        let histograms = std::mem::take(&mut self.recorder.latencies).into_map();
+        let none = crate::record::Latencies::new(false);
+        let histograms = std::mem::replace(&mut self.recorder.latencies, none).into_map();
         let mut run = Run {
             schema_version: SCHEMA_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -228,7 +232,17 @@ impl World {
         });
         let refuses = scenario.scheduler.when_full == WhenFull::Refuse;
         let churns = scenario.nodes.iter().any(|group| group.uptime.is_some());
-        if !only_arrivals || !all_serve || !refuses || churns || self.recorder.jobs.offered == 0 {
+        let plain = scenario.arrivals.iter().all(|group| {
+            let steady = group.rate.as_ref().is_none_or(lingua_scenarios::Rate::is_constant);
+            steady && group.model.is_none() && group.features.is_empty() && group.trace.is_none()
+        });
+        if !only_arrivals
+            || !plain
+            || !all_serve
+            || !refuses
+            || churns
+            || self.recorder.jobs.offered == 0
+        {
             return None;
         }
         let mean: f64 = scenario
@@ -240,7 +254,7 @@ impl World {
             })
             .sum();
         let erlangs = self.recorder.jobs.offered as f64 / duration_s * mean;
-        Some(theory::erlang_b(slots as u32, erlangs))
+        Some(theory::erlang_b(slots as u64, erlangs))
     }
 
     fn pair_rows(&self, erlang_b: Option<f64>) -> Vec<PairRow> {
@@ -257,7 +271,7 @@ impl World {
             }
             let ratio = count.refused as f64 / count.offered.max(1) as f64;
             let oracle = erlang_b.filter(|_| single);
-            let z = oracle.map(|b| stats::z(ratio, b, self.refusal_se()));
+            let z = oracle.and_then(|b| stats::z_score(ratio, b, self.refusal_se()));
             PairRow {
                 pair: count.pair.to_string(),
                 nodes,
@@ -276,7 +290,7 @@ impl World {
 
     fn refusal_se(&self) -> f64 {
         let ratio = |batch: &crate::record::Batch| (batch.refused as f64, batch.offered as f64);
-        stats::standard_error(&self.recorder.batches.ratios(ratio))
+        standard_error(&self.recorder.batches.ratios(ratio))
     }
 
     fn oversold(&self) -> Oversold {
@@ -316,24 +330,21 @@ impl World {
     }
 }
 
-/// A setting as it is written in a scenario file.
-fn name_of(setting: impl serde::Serialize) -> String {
-    let value = serde_json::to_value(setting).unwrap_or_default();
-    value.as_str().unwrap_or("?").to_owned()
-}
-
 fn judge(run: &mut Run, scenario: &Scenario, broken: Option<&Broken>) {
-    for expect in &scenario.expect {
-        let expectation = metrics::evaluate(run, &expect.metric, expect.min, expect.max);
-        run.expectations.push(expectation);
-    }
+    let bounds: Vec<Bound> = scenario
+        .expect
+        .iter()
+        .map(|expect| Bound { metric: expect.metric.clone(), min: expect.min, max: expect.max })
+        .collect();
+    run.expectations = metrics::evaluate(run, &bounds);
     if let Some(broken) = broken {
         run.verdict = Verdict::InvariantBroken;
         run.reasons.push(format!("{} at {:?}: {}", broken.invariant, broken.at, broken.message));
     } else if run.expectations.iter().any(|expectation| !expectation.met) {
         run.verdict = Verdict::ExpectationFailed;
-        for missed in run.expectations.iter().filter(|expectation| !expectation.met) {
-            run.reasons.push(metrics::sentence(missed));
+        let missed: Vec<_> = run.expectations.iter().filter(|e| !e.met).cloned().collect();
+        for missed in &missed {
+            run.reasons.push(format!("{} should be {}", missed.metric, facts::demand(missed)));
         }
     }
 }

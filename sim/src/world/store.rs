@@ -62,7 +62,8 @@ impl World {
         let cost = self.costs.store_op.nanos();
         self.store.busy_until = starts + cost;
         self.store.busy += cost;
-        let done = Micros((starts + cost).div_ceil(1_000));
+        let late = self.faults.late_release(&op, &mut self.store.losses);
+        let done = Micros((starts + cost).div_ceil(1_000)) + late;
         self.recorder.store_latency(done - at + latency);
         self.post(done, Mail::Step(id, token, op));
     }

@@ -1,0 +1,155 @@
+//! `lingua capacity`: the largest load of each combination, or the fewest nodes for a need.
+
+use std::path::Path;
+
+use lingua_reports::number;
+use lingua_reports::run::Run;
+use lingua_reports::table::{Align, Cell, Table};
+use lingua_scenarios::{Loaded, Scenario};
+use lingua_sim::Progress;
+use lingua_sim::capacity::{self, Combination, Largest};
+
+use crate::args::Capacity;
+use crate::failure::{Code, Failure, print};
+use crate::progress::Bar;
+
+pub(crate) fn run(args: &Capacity) -> Result<Code, Failure> {
+    let loaded = Scenario::load(&args.file.file, &args.file.overrides)?;
+    if loaded.scenario.expect.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{}: capacity is searched under [[expect]], and there is none",
+            args.file.file.display()
+        )));
+    }
+    match &args.need {
+        Some(need) => needed(&loaded, need),
+        None => matrix(args, &loaded),
+    }
+}
+
+fn matrix(args: &Capacity, loaded: &Loaded) -> Result<Code, Failure> {
+    let combinations = capacity::combinations(&loaded.scenario);
+    if combinations.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{}: there is no [capacity] section; it names what is searched",
+            args.file.file.display()
+        )));
+    }
+    let mut bar = Bar::new(&loaded.scenario.title);
+    let found = search_all(loaded, &combinations, usize::from(args.threads), &mut bar)?;
+    drop(bar);
+    let table = table(loaded, &combinations, &found);
+    print(&format!("{}\n\n{}", loaded.scenario.title, table.to_text(100)))?;
+    print(&expectations(loaded))?;
+    if let Some(dir) = &args.out {
+        write(dir, &table)?;
+    }
+    Ok(Code::Fine)
+}
+
+/// Searches all combinations, one thread each.
+fn search_all(
+    loaded: &Loaded,
+    combinations: &[Combination],
+    threads: usize,
+    bar: &mut Bar,
+) -> Result<Vec<Largest>, Failure> {
+    let mut found = Vec::with_capacity(combinations.len());
+    for chunk in combinations.chunks(threads.max(1)) {
+        let part: Vec<_> = std::thread::scope(|scope| {
+            let searches: Vec<_> = chunk
+                .iter()
+                .map(|combination| scope.spawn(|| capacity::search(loaded, combination)))
+                .collect();
+            searches
+                .into_iter()
+                .map(|search| search.join().expect("a search never panics"))
+                .collect()
+        });
+        for largest in part {
+            found.push(largest?);
+        }
+        let done = lingua_core::Micros(found.len() as u64);
+        bar.at(done, lingua_core::Micros(combinations.len() as u64));
+    }
+    Ok(found)
+}
+
+fn table(loaded: &Loaded, combinations: &[Combination], found: &[Largest]) -> Table {
+    let mut table = Table::new(&[
+        ("nodes", Align::Right),
+        ("policy", Align::Left),
+        ("instances", Align::Right),
+        ("largest", Align::Right),
+        ("per node", Align::Right),
+        ("refused", Align::Right),
+        ("first limit", Align::Left),
+        ("runs", Align::Right),
+    ]);
+    for (combination, largest) in combinations.iter().zip(found) {
+        let more = if largest.open { "> " } else { "" };
+        let run: &Run = &largest.run;
+        let policy = run.setting.get("policy").cloned().unwrap_or_default();
+        let cells = [
+            number::count(combination.nodes.into()),
+            policy,
+            number::count(combination.instances.into()),
+            format!("{more}{}", number::decimal(largest.value)),
+            number::decimal(largest.value / f64::from(combination.nodes)),
+            number::percent(run.refused_ratio),
+            run.first_limit.clone(),
+            number::count(largest.runs.into()),
+        ];
+        table.row(cells.map(|cell| Cell::new(cell.clone(), cell)));
+    }
+    let _ = loaded;
+    table
+}
+
+/// What the values were searched under.
+fn expectations(loaded: &Loaded) -> String {
+    let path = loaded.scenario.capacity.as_ref().map_or("", |plan| plan.search.path.as_str());
+    let mut text = format!("\nlargest {path} under:");
+    for expect in &loaded.scenario.expect {
+        if let Some(min) = expect.min {
+            text.push_str(&format!(" {} >= {min};", expect.metric));
+        }
+        if let Some(max) = expect.max {
+            text.push_str(&format!(" {} <= {max};", expect.metric));
+        }
+    }
+    format!("{} (seed {})\n", text.trim_end_matches(';'), loaded.scenario.seed)
+}
+
+fn write(dir: &Path, table: &Table) -> Result<(), Failure> {
+    let wrong = |error: std::io::Error| Failure::Usage(format!("{}: {error}", dir.display()));
+    std::fs::create_dir_all(dir).map_err(wrong)?;
+    std::fs::write(dir.join("capacity.csv"), table.to_csv()).map_err(wrong)?;
+    std::fs::write(dir.join("capacity.md"), table.to_markdown()).map_err(wrong)?;
+    print(&format!("files: {}\n", dir.display()))
+}
+
+fn needed(loaded: &Loaded, need: &str) -> Result<Code, Failure> {
+    let mend = || Failure::Usage(format!("--need {need}: write sessions=1000"));
+    let (what, count) = need.split_once('=').ok_or_else(mend)?;
+    let count: u32 = count.parse().map_err(|_| mend())?;
+    if what != "sessions" || count == 0 {
+        return Err(mend());
+    }
+    let Some(need) = capacity::fewest_nodes(loaded, count)? else {
+        print(&format!("no number of nodes up to 64 times the file's carries {count} sessions\n"))?;
+        return Ok(Code::ExpectationFailed);
+    };
+    print(&format!(
+        "{count} sessions need {} nodes and {} instance(s), the largest node{} dead\n\
+         with them dead: {} jobs/s carried, {} refused, headroom {}, first limit {}\n",
+        need.nodes,
+        need.instances,
+        if need.instances > 1 { " and one instance" } else { "" },
+        number::decimal(need.run.carried_per_s),
+        number::percent(need.run.refused_ratio),
+        number::percent(need.run.headroom),
+        need.run.first_limit
+    ))?;
+    Ok(Code::Fine)
+}

@@ -1,0 +1,11 @@
+//! One file per command.
+
+pub(crate) mod capacity;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod engine_bench;
+pub(crate) mod import;
+pub(crate) mod pools;
+pub(crate) mod report;
+pub(crate) mod sim;
+pub(crate) mod theory;

@@ -1,0 +1,216 @@
+//! `lingua sim`: one run, several seeds, or all variants of a file.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use lingua_reports::run::{Run, Verdict};
+use lingua_reports::{files, junit, replications, terminal};
+use lingua_scenarios::{Loaded, Scenario};
+use lingua_sim::{Finished, shrink, simulate, simulate_all, swarm};
+
+use crate::args::Sim;
+use crate::failure::{Code, Failure, print};
+use crate::machine;
+use crate::progress::Bar;
+
+/// Runs of one call that are printed one by one.
+const LISTED_MAX: usize = 20;
+
+pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
+    let mut overrides = args.file.overrides.clone();
+    if let Some(seed) = args.seed {
+        overrides.push(format!("seed={seed}"));
+    }
+    let loaded = Scenario::load(&args.file.file, &overrides)?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let variants = loaded.variants()?;
+    if let Some(name) = &args.variant {
+        let Some((_, variant)) = variants.iter().find(|(n, _)| n == name) else {
+            let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(Failure::Usage(format!(
+                "--variant {name}: the file has {}",
+                if names.is_empty() { "no variants".to_owned() } else { names.join(", ") }
+            )));
+        };
+        return one(args, variant);
+    }
+    match &args.seeds {
+        Some(seeds) => several(args, &loaded, seeds.clone()),
+        None if !variants.is_empty() => all_variants(args, &loaded, &variants),
+        None => one(args, &loaded),
+    }
+}
+
+/// One run: summary, files, next step.
+fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
+    let scenario = swarm::draw(&loaded.scenario, loaded.scenario.seed);
+    let started = Instant::now();
+    let mut finished = simulate(&scenario, &loaded.sha256, &mut Bar::new(&loaded.scenario.title))?;
+    let wall = started.elapsed();
+    let artifacts = &mut finished.artifacts;
+    artifacts.machine = machine::describe(&artifacts.run, wall, 1);
+    let colour = std::io::stdout().is_terminal();
+    print(&terminal::summary(&artifacts.run, colour))?;
+    if let Some(dir) = out_dir(args, loaded) {
+        files::write_dir(&dir, &finished.artifacts)?;
+        print(&format!("\nfiles: {} (open report.html)\n", dir.display()))?;
+    }
+    let run = &finished.artifacts.run;
+    write_junit(args, &[run])?;
+    if let Some(broken) = &finished.broken {
+        print(&format!("\nreplay: {}\n", replay(args, loaded, run.seed)))?;
+        if let Some(file) = &args.shrink {
+            write_shrunk(&scenario, broken.invariant, file)?;
+        }
+    } else {
+        print(&format!("next: {}\n", next_step(args, run)))?;
+    }
+    Ok(code(run.verdict))
+}
+
+/// The same scenario with every seed of a range.
+fn several(
+    args: &Sim,
+    loaded: &Loaded,
+    seeds: std::ops::RangeInclusive<u64>,
+) -> Result<Code, Failure> {
+    let drawn: Vec<Scenario> = seeds.map(|seed| swarm::draw(&loaded.scenario, seed)).collect();
+    let mut bar = Bar::new(&loaded.scenario.title);
+    let threads = usize::from(args.threads);
+    let finished = simulate_all(&drawn, &loaded.sha256, threads, &mut bar)?;
+    drop(bar);
+    let runs: Vec<&Run> = finished.iter().map(|f| &f.artifacts.run).collect();
+    print(&replications::summary(&runs).to_text(100))?;
+    if loaded.scenario.swarm.is_some() {
+        print(&marks(&runs))?;
+    }
+    write_junit(args, &runs)?;
+    let broken: Vec<&Finished> = finished.iter().filter(|f| f.broken.is_some()).collect();
+    print(&format!("{} runs, {} with a broken invariant\n", runs.len(), broken.len()))?;
+    for finished in broken.iter().take(LISTED_MAX) {
+        let run = &finished.artifacts.run;
+        let reason = run.reasons.first().map_or("", String::as_str);
+        print(&format!("  seed {}: {reason}\n", run.seed))?;
+        print(&format!("    replay: {}\n", replay(args, loaded, run.seed)))?;
+    }
+    if let (Some(first), Some(file)) = (broken.first(), &args.shrink) {
+        let scenario = swarm::draw(&loaded.scenario, first.artifacts.run.seed);
+        if let Some(broken) = &first.broken {
+            write_shrunk(&scenario, broken.invariant, file)?;
+        }
+    }
+    Ok(runs
+        .iter()
+        .map(|run| code(run.verdict))
+        .max_by_key(|code| *code as u8)
+        .unwrap_or(Code::Fine))
+}
+
+/// All variants of a file on the same arrivals, side by side.
+fn all_variants(
+    args: &Sim,
+    loaded: &Loaded,
+    variants: &[(String, Loaded)],
+) -> Result<Code, Failure> {
+    let scenarios: Vec<Scenario> = variants.iter().map(|(_, v)| v.scenario.clone()).collect();
+    let mut bar = Bar::new(&loaded.scenario.title);
+    let finished = simulate_all(&scenarios, &loaded.sha256, usize::from(args.threads), &mut bar)?;
+    drop(bar);
+    let rows =
+        variants.iter().zip(&finished).map(|((name, _), f)| (name.as_str(), &f.artifacts.run));
+    let rows: Vec<(&str, &Run)> = rows.collect();
+    print(&format!("{} (seed {})\n\n", loaded.scenario.title, loaded.scenario.seed))?;
+    print(&crate::variants::table(&rows).to_text(100))?;
+    if let Some(dir) = &args.out {
+        for ((name, _), finished) in variants.iter().zip(&finished) {
+            files::write_dir(&dir.join(name), &finished.artifacts)?;
+        }
+        print(&format!("\nfiles: {}\n", dir.display()))?;
+    }
+    let runs: Vec<&Run> = rows.iter().map(|&(_, run)| run).collect();
+    write_junit(args, &runs)?;
+    Ok(runs
+        .iter()
+        .map(|run| code(run.verdict))
+        .max_by_key(|code| *code as u8)
+        .unwrap_or(Code::Fine))
+}
+
+fn code(verdict: Verdict) -> Code {
+    match verdict {
+        Verdict::Ok => Code::Fine,
+        Verdict::ExpectationFailed => Code::ExpectationFailed,
+        Verdict::Void => Code::Void,
+        Verdict::InvariantBroken => Code::InvariantBroken,
+    }
+}
+
+/// Where the files go: as asked for, else a folder named after the scenario.
+fn out_dir(args: &Sim, loaded: &Loaded) -> Option<PathBuf> {
+    let name = loaded.path().file_stem()?;
+    Some(args.out.clone().unwrap_or_else(|| Path::new("out").join(name)))
+}
+
+fn write_junit(args: &Sim, runs: &[&Run]) -> Result<(), Failure> {
+    let Some(file) = &args.junit else { return Ok(()) };
+    std::fs::write(file, junit::xml(runs))
+        .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
+}
+
+/// The command that runs the same thing again.
+fn replay(args: &Sim, loaded: &Loaded, seed: u64) -> String {
+    let mut command = format!("lingua sim {} --seed {seed}", loaded.path().display());
+    for change in &args.file.overrides {
+        command.push_str(&format!(" --set '{change}'"));
+    }
+    command
+}
+
+fn write_shrunk(scenario: &Scenario, invariant: &str, file: &Path) -> Result<(), Failure> {
+    let shrunk = shrink::shrink(scenario, invariant, &mut Bar::new("shrinking"));
+    let text = shrunk.scenario.to_toml();
+    let header = format!(
+        "# The smallest scenario found that breaks {invariant} ({} runs tried).\n\
+         # Run it with: lingua sim {}\n",
+        shrunk.tries,
+        file.display()
+    );
+    std::fs::write(file, header + &text)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    let small = &shrunk.scenario;
+    let nodes: u32 = small.nodes.iter().map(|group| group.count).sum();
+    print(&format!(
+        "shrunk: {} ({nodes} nodes, {} faults, {} runs tried)\n",
+        file.display(),
+        small.faults.len(),
+        shrunk.tries
+    ))
+}
+
+/// Rare paths that the swarm took, and those that it never took.
+fn marks(runs: &[&Run]) -> String {
+    let mut all = std::collections::BTreeMap::<&str, u64>::new();
+    for run in runs {
+        for (name, count) in &run.sometimes {
+            *all.entry(name).or_default() += count;
+        }
+    }
+    let never: Vec<&str> = all.iter().filter(|&(_, &n)| n == 0).map(|(&name, _)| name).collect();
+    let reached = all.len() - never.len();
+    let never = if never.is_empty() { "none".to_owned() } else { never.join(", ") };
+    format!("rare paths reached: {reached} of {}; never: {never}\n", all.len())
+}
+
+fn next_step(args: &Sim, run: &Run) -> String {
+    let file = args.file.file.display();
+    if run.refused_ratio > 0.01 {
+        format!("lingua sim {file} --set nodes.0.count=N   (more nodes until refusals vanish)")
+    } else if args.seeds.is_none() {
+        format!("lingua sim {file} --seeds 1..10   (95 % intervals over ten seeds)")
+    } else {
+        format!("lingua pools {file}")
+    }
+}
