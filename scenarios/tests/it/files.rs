@@ -28,6 +28,9 @@ fn every_scenario_file_loads_and_says_how_to_run_it() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with('#') && text.contains("with: lingua "), "{path:?}");
         loaded.variants().unwrap_or_else(|error| panic!("{error}"));
+        let again = loaded.scenario.to_toml().parse::<Scenario>();
+        let again = again.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again, loaded.scenario, "{path:?}");
     }
 }
 
