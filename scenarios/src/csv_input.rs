@@ -1,8 +1,10 @@
 //! Real input from CSV files, read line by line in constant memory.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use csv::StringRecord;
 
@@ -13,6 +15,9 @@ use crate::{Dist, Dur, Error, NodeGroup, Pair};
 const NODES_MAX: usize = 1_000_000;
 /// Values of one empirical distribution.
 const VALUES_MAX: usize = 1_000_000;
+
+/// Bytes of one record, what the reader takes in advance included.
+const RECORD_MAX: usize = 1 << 18;
 
 /// One recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +63,9 @@ impl Calls {
         let manual = match rows.field(5) {
             "1" | "true" | "yes" => true,
             "0" | "false" | "no" => false,
-            other => return Err(rows.wrong(format!("manual is `{other}`: write 0 or 1"))),
+            _ => {
+                return Err(rows.wrong(format!("manual is `{}`: write 0 or 1", rows.shown(5))));
+            }
         };
         Ok(Call {
             at,
@@ -140,22 +147,48 @@ pub(crate) fn durations(path: &Path) -> Result<Vec<Dur>, Error> {
     Ok(values)
 }
 
+/// A file of which one record at a time may be read, and no endless one.
+///
+/// An opening quote without an end makes the rest of the file one field; without this bound it
+/// would be held in memory.
+struct Bounded {
+    file: File,
+    // Bytes that may still be read before the record at hand must have ended.
+    left: Arc<AtomicUsize>,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            let what = format!("one line has more than {RECORD_MAX} bytes: is a quote left open?");
+            return Err(std::io::Error::other(what));
+        }
+        let end = buffer.len().min(left);
+        let read = self.file.read(&mut buffer[..end])?;
+        self.left.store(left - read, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 /// Lines of a CSV file and the one at hand.
 struct Rows {
     path: PathBuf,
-    reader: csv::Reader<BufReader<File>>,
+    reader: csv::Reader<Bounded>,
+    left: Arc<AtomicUsize>,
     record: StringRecord,
 }
 
 impl Rows {
     fn open(path: &Path, columns: &[&str]) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|error| Error::file(path, error.to_string()))?;
+        let file = File::open(path).map_err(|error| Error::unreadable(path, &error))?;
         if path.is_dir() {
             return Err(Error::file(path, "is a folder: name a CSV file"));
         }
         let mut builder = csv::ReaderBuilder::new();
         builder.trim(csv::Trim::All).flexible(true);
-        let mut reader = builder.from_reader(BufReader::new(file));
+        let left = Arc::new(AtomicUsize::new(RECORD_MAX));
+        let mut reader = builder.from_reader(Bounded { file, left: left.clone() });
         let header = reader.headers().map_err(|error| Error::file(path, error.to_string()))?;
         let found: Vec<&str> = header.iter().take(columns.len()).collect();
         if found != columns {
@@ -163,15 +196,19 @@ impl Rows {
             let what = format!("the first line must be `{want}`, it is `{}`", found.join(","));
             return Err(Error::Line { path: path.to_owned(), line: 1, what });
         }
-        Ok(Self { path: path.to_owned(), reader, record: StringRecord::new() })
+        Ok(Self { path: path.to_owned(), reader, left, record: StringRecord::new() })
     }
 
     fn advance(&mut self) -> Result<bool, Error> {
+        self.left.store(RECORD_MAX, Ordering::Relaxed);
         let more = self.reader.read_record(&mut self.record);
         more.map_err(|error| Error::Line {
             path: self.path.clone(),
             line: error.position().map_or(0, csv::Position::line),
-            what: error.to_string(),
+            what: match error.kind() {
+                csv::ErrorKind::Utf8 { .. } => "is not UTF-8 text".to_owned(),
+                _ => error.to_string(),
+            },
         })
     }
 
@@ -184,11 +221,17 @@ impl Rows {
         Error::Line { path: self.path.clone(), line, what }
     }
 
+    /// A field as it is shown in a message.
+    fn shown(&self, at: usize) -> String {
+        self.field(at).chars().take(40).flat_map(char::escape_debug).collect()
+    }
+
     fn number(&self, name: &str, at: usize) -> Result<f64, Error> {
         let text = self.field(at);
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
             _ => {
+                let text = self.shown(at);
                 Err(self.wrong(format!("{name} is `{text}`: write a number that is not negative")))
             }
         }
@@ -203,6 +246,7 @@ impl Rows {
         if is_language(tag) {
             return Ok(tag.to_owned());
         }
+        let tag = self.shown(at);
         Err(self.wrong(format!("{name} is `{tag}`: write a language tag such as zh")))
     }
 
@@ -213,7 +257,9 @@ impl Rows {
         }
         let tags: Vec<String> = text.split(['+', '|', ' ']).map(str::to_owned).collect();
         match tags.iter().find(|tag| !is_language(tag)) {
-            Some(tag) => Err(self.wrong(format!("{name} has `{tag}`: write tags such as zh+en"))),
+            Some(_) => {
+                Err(self.wrong(format!("{name} is `{}`: write tags such as zh+en", self.shown(at))))
+            }
             None => Ok(Some(tags)),
         }
     }

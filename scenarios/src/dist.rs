@@ -17,6 +17,7 @@ const Z99: f64 = 2.326_347_874_040_841;
 /// A distribution of durations.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(transform = or_a_bare_duration)]
 pub enum Dist {
     /// Always the same; may also be written as a bare duration.
     Constant(Dur),
@@ -38,6 +39,14 @@ pub enum Dist {
     },
     /// One of a CSV's values each time (first column, seconds), all equally likely.
     Empirical(Empirical),
+}
+
+/// A bare duration stands for a constant.
+fn or_a_bare_duration(schema: &mut schemars::Schema) {
+    let forms = schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut);
+    if let Some(forms) = forms {
+        forms.insert(0, serde_json::json!({ "$ref": "#/$defs/Dur" }));
+    }
 }
 
 /// Values read from a file.

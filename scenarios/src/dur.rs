@@ -1,14 +1,14 @@
 //! Durations as people write them: `10s`, `250ms`, `1h30m`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A duration in whole nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema)]
-#[schemars(with = "String", description = "A duration such as 10s, 250ms, 20us, 1.5s, 1h30m")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(u64);
 
 /// Units and their nanoseconds, the largest first.
@@ -127,8 +127,36 @@ impl<'de> Deserialize<'de> for Dur {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Dur, E> {
                 text.parse().map_err(E::custom)
             }
+
+            // The unit of a bare number would be a guess.
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Dur, E> {
+                Err(E::custom(DurError(number.to_string())))
+            }
         }
         from.deserialize_any(Text)
+    }
+}
+
+impl JsonSchema for Dur {
+    fn schema_name() -> Cow<'static, str> {
+        "Dur".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A duration with its unit (ns, us, ms, s, m, h): 250ms, 1.5s, 1h30m.",
+            "pattern": r"^\s*([0-9][0-9_]*(\.[0-9]+)?(ns|us|ms|s|m|h))+\s*$",
+            "examples": ["250ms", "10s", "1h30m"]
+        })
     }
 }
 

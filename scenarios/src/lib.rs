@@ -6,8 +6,10 @@
 mod csv_input;
 mod defaults;
 mod dist;
+mod document;
 mod dur;
 mod error;
+mod fault;
 mod import;
 mod load;
 mod model;
@@ -15,6 +17,7 @@ mod pair;
 mod preset;
 mod rate;
 mod schema;
+mod shape;
 mod validate;
 
 pub use csv_input::{Call, Calls};

@@ -1,17 +1,24 @@
 //! From a file, or a text, to a checked scenario.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use toml::{Table, Value};
+use toml::Value;
 
-use crate::error::{Error, Place, nearest};
-use crate::{Scenario, csv_input, preset, validate};
+use crate::document::{Change, Document, prune};
+use crate::error::{Error, Place};
+use crate::fault::{Faults, Part, split};
+use crate::{Scenario, csv_input, preset, shape, validate};
 
 /// Largest scenario file.
 const BYTES_MAX: u64 = 1 << 20;
+
+const LONG_INPUT: &str = "put long input into a CSV file";
 
 /// A scenario and where it came from.
 #[derive(Debug, Clone)]
@@ -57,26 +64,23 @@ impl FromStr for Scenario {
 
 impl Loaded {
     fn new(path: PathBuf, text: String, overrides: Vec<String>) -> Result<Self, Error> {
-        // First from the text itself: only there do errors know their place.
-        let plain: Scenario =
-            toml::from_str(&text).map_err(|error| at_place(&path, &text, &error))?;
-        let mut table: Table = text.parse().map_err(|error| at_place(&path, &text, &error))?;
-        for change in &overrides {
-            apply(&mut table, change)?;
+        let mut document = Document::parse(&path, &text)?;
+        for text in &overrides {
+            document.change(Change::parse(text)?)?;
         }
-        let preset = preset::apply(&mut table);
-        let mut scenario = if overrides.is_empty() && !preset {
-            plain
-        } else {
-            Scenario::deserialize(Value::Table(table)).map_err(|error| Error::Override {
-                text: overrides.join(" "),
-                what: plain_message(error.message()),
-            })?
-        };
-        let wrong = validate::check(&scenario);
-        if !wrong.is_empty() {
-            return Err(Error::Many(places(&path, &text, &wrong)));
+        let scenario = checked(document.clone())?;
+        for (name, changes) in &scenario.variants {
+            check_variant(&document, name, changes)?;
         }
+        Self::with_inputs(scenario, path, text, overrides)
+    }
+
+    fn with_inputs(
+        mut scenario: Scenario,
+        path: PathBuf,
+        text: String,
+        overrides: Vec<String>,
+    ) -> Result<Self, Error> {
         let base = path.parent().unwrap_or_else(|| Path::new(""));
         read_inputs(&mut scenario, base)?;
         let mut hash = Sha256::new();
@@ -104,14 +108,18 @@ impl Loaded {
     /// # Errors
     /// As [`Scenario::load`].
     pub fn variants(&self) -> Result<Vec<(String, Self)>, Error> {
-        let variants = self.scenario.variants.iter();
-        variants
-            .map(|(name, changes)| {
-                let changes: Vec<String> =
-                    changes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-                Ok((name.clone(), self.with(&changes)?))
-            })
-            .collect()
+        let mut document = Document::parse(&self.path, &self.text)?;
+        for text in &self.overrides {
+            document.change(Change::parse(text)?)?;
+        }
+        let variants = self.scenario.variants.iter().map(|(name, changes)| {
+            let scenario = check_variant(&document, name, changes)?;
+            let mut overrides = self.overrides.clone();
+            overrides.extend(changes.iter().map(|(path, value)| format!("{path}={value}")));
+            let (path, text) = (self.path.clone(), self.text.clone());
+            Ok((name.clone(), Self::with_inputs(scenario, path, text, overrides)?))
+        });
+        variants.collect()
     }
 
     /// The file it came from.
@@ -120,96 +128,81 @@ impl Loaded {
     }
 }
 
+/// Checks shape, then values; what is wrong is told together.
+fn checked(mut document: Document) -> Result<Scenario, Error> {
+    let mut faults = Faults::default();
+    shape::check(&document.table, &mut faults);
+    let broken = faults.count() > 0;
+    preset::apply(&mut document.table);
+    let mut table = document.table.clone();
+    for fault in faults.told() {
+        prune(&mut table, shape::whole(&fault.path));
+    }
+    match Scenario::deserialize(Value::Table(table)) {
+        Ok(scenario) => {
+            let mut more = validate::check(&scenario);
+            if broken {
+                more.retain(|wrong| !follows(&faults, &split(&wrong.path)));
+            }
+            for wrong in more {
+                faults.add(split(&wrong.path), Part::Value, wrong.what);
+            }
+            if faults.count() == 0 { Ok(scenario) } else { Err(document.error(&faults)) }
+        }
+        Err(_) if broken => Err(document.error(&faults)),
+        Err(error) => {
+            let what = error.message().to_owned();
+            Err(Error::Many(vec![Place::nowhere(&document.path, what)]))
+        }
+    }
+}
+
+/// Whether a fault may only be there because of an earlier one, so that telling it would mislead.
+fn follows(earlier: &Faults, path: &[String]) -> bool {
+    let top = |key: &str| earlier.has_group_of(&[key.to_owned()]);
+    earlier.has_group_of(path)
+        || top("duration")
+        || top("warmup")
+        || (path[0] == "faults" && top("scheduler"))
+}
+
+/// One variant, checked like a file of its own.
+fn check_variant(
+    document: &Document,
+    name: &str,
+    changes: &BTreeMap<String, Value>,
+) -> Result<Scenario, Error> {
+    let mut document = document.clone();
+    document.table.remove("variants");
+    let mut all = Vec::new();
+    for (key, value) in changes {
+        Change::of_variant(name, key, value, &mut all);
+    }
+    for change in all {
+        document.change(change)?;
+    }
+    checked(document)
+}
+
 fn read(path: &Path) -> Result<String, Error> {
-    let meta = std::fs::metadata(path).map_err(|error| {
-        let mend =
-            neighbour(path).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        Error::file(path, format!("{}{mend}", plain_io(&error)))
-    })?;
+    let meta = std::fs::metadata(path).map_err(|error| Error::unreadable(path, &error))?;
     if meta.is_dir() {
         return Err(Error::file(path, "is a folder: name one of the .toml files in it"));
     }
     if meta.len() > BYTES_MAX {
-        let what = format!(
-            "has {} bytes, a scenario has at most {BYTES_MAX}: put long input into a CSV file",
-            meta.len()
-        );
+        let bytes = meta.len();
+        let what = format!("has {bytes} bytes, a scenario has at most {BYTES_MAX}: {LONG_INPUT}");
         return Err(Error::file(path, what));
     }
-    std::fs::read_to_string(path).map_err(|error| Error::file(path, plain_io(&error)))
-}
-
-fn plain_io(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        std::io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
-        _ => error.to_string(),
+    let file = File::open(path).map_err(|error| Error::unreadable(path, &error))?;
+    // Of a device or a pipe the length is not known beforehand.
+    let mut text = String::new();
+    let read = file.take(BYTES_MAX + 1).read_to_string(&mut text);
+    read.map_err(|error| Error::unreadable(path, &error))?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(Error::file(path, format!("has more than {BYTES_MAX} bytes: {LONG_INPUT}")));
     }
-}
-
-/// A file in the same folder whose name is near.
-fn neighbour(path: &Path) -> Option<String> {
-    let folder = path.parent()?;
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let name = path.file_name()?.to_str()?;
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .ok()?
-        .take(1_000)
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    let near = nearest(name, names.iter().map(String::as_str))?;
-    Some(path.with_file_name(near).display().to_string())
-}
-
-/// Sets one value of a table.
-fn apply(table: &mut Table, change: &str) -> Result<(), Error> {
-    let wrong = |what: String| Error::Override { text: change.to_owned(), what };
-    let (path, value) = change
-        .split_once('=')
-        .ok_or_else(|| wrong("write path=value, such as scheduler.sample=3".to_owned()))?;
-    let value = parse_value(value.trim());
-    let mut keys = path.trim().split('.').peekable();
-    let first = keys.next().unwrap_or_default().to_owned();
-    if keys.peek().is_none() {
-        table.insert(first, value);
-        return Ok(());
-    }
-    let mut at = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
-    while let Some(key) = keys.next() {
-        let last = keys.peek().is_none();
-        let next = match at {
-            Value::Array(items) => {
-                let count = items.len();
-                let index: usize =
-                    key.parse().map_err(|_| wrong(format!("`{key}` is no index from 0")))?;
-                items.get_mut(index).ok_or_else(|| {
-                    wrong(format!("index {index} is too large: there are {count}"))
-                })?
-            }
-            Value::Table(table) if last => {
-                table.insert(key.to_owned(), value);
-                return Ok(());
-            }
-            Value::Table(table) => {
-                table.entry(key.to_owned()).or_insert_with(|| Value::Table(Table::new()))
-            }
-            _ => return Err(wrong(format!("`{key}` lies inside a plain value"))),
-        };
-        if last {
-            *next = value;
-            return Ok(());
-        }
-        at = next;
-    }
-    Ok(())
-}
-
-/// A TOML value, or else the text itself: `--set scheduler.policy=sample-scan` needs no quotes.
-fn parse_value(text: &str) -> Value {
-    let parsed = format!("value = {text}").parse::<Table>();
-    let value = parsed.ok().and_then(|mut table| table.remove("value"));
-    value.unwrap_or_else(|| Value::String(text.to_owned()))
+    Ok(text)
 }
 
 fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<(), Error> {
@@ -242,58 +235,4 @@ fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<(), Error> {
         dist.read(base)?;
     }
     Ok(())
-}
-
-/// An error of the TOML reader, with place, and the nearest valid name.
-fn at_place(path: &Path, text: &str, error: &toml::de::Error) -> Error {
-    let span = error.span().unwrap_or(0..0);
-    Error::Place(Box::new(Place::new(path, text, span, plain_message(error.message()))))
-}
-
-/// The reader's message in fewer words: of a long list of names only the nearest one is told.
-fn plain_message(message: &str) -> String {
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    let Some((wrong, valid)) = names.split_first().filter(|_| unknown) else {
-        return message.to_owned();
-    };
-    let what = if message.starts_with("unknown field") { "key" } else { "value" };
-    match nearest(wrong, valid.iter().copied()) {
-        Some(near) => format!("unknown {what} `{wrong}`; did you mean `{near}`?"),
-        None => format!("unknown {what} `{wrong}`; valid are {}", valid.join(", ")),
-    }
-}
-
-/// Finds the places of paths such as `nodes.0.max_jobs` in the text.
-fn places(path: &Path, text: &str, wrong: &[validate::Wrong]) -> Vec<Place> {
-    wrong
-        .iter()
-        .map(|wrong| {
-            let span = span_of(text, &wrong.path).unwrap_or(0..0);
-            Place::new(path, text, span, format!("{}: {}", wrong.path, wrong.what))
-        })
-        .collect()
-}
-
-/// The span of a value, or of the longest part of its path that is written out.
-fn span_of(text: &str, path: &str) -> Option<std::ops::Range<usize>> {
-    use toml::de::{DeTable, DeValue};
-    let table = DeTable::parse(text).ok()?;
-    let mut span = None;
-    let mut keys = path.split('.');
-    let mut at = table.get_ref().get(keys.next()?)?;
-    loop {
-        span = Some(at.span()).or(span);
-        let Some(key) = keys.next() else { break };
-        let next = match at.get_ref() {
-            DeValue::Table(table) => table.get(key),
-            DeValue::Array(items) => key.parse::<usize>().ok().and_then(|i| items.get(i)),
-            _ => None,
-        };
-        match next {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    span
 }

@@ -73,6 +73,7 @@ pub struct Scheduler {
     /// How a node is chosen.
     pub policy: Policy,
     /// Candidates sampled per dispatch (N), 1..=16.
+    #[schemars(range(min = 1, max = 16))]
     pub sample: u32,
     /// What `power-of-d` does when all sampled nodes are full.
     pub fallback: Fallback,
@@ -81,16 +82,19 @@ pub struct Scheduler {
     /// How a pause of the speaker is noticed.
     pub pause_detect: PauseDetect,
     /// Largest number of members of one shard, 1..=100.
+    #[schemars(range(min = 1, max = 100))]
     pub shard_size: u32,
     /// What happens when no fitting node is free.
     pub when_full: WhenFull,
     /// Longest wait when `when_full = "wait"`; absent: the job deadline bounds it.
     pub max_wait: Option<Dur>,
     /// Most waiting jobs per instance.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub max_waiting: u32,
     /// How capacity is enforced.
     pub capacity_check: CapacityCheck,
     /// Scheduler instances.
+    #[schemars(range(min = 1, max = 1_000))]
     pub instances: u32,
     /// Where shared state lives.
     pub store: StoreKind,
@@ -123,6 +127,7 @@ pub struct Scheduler {
     /// Audio of this length ends the utterance by MaxDuration.
     pub max_duration: Dur,
     /// More decoded bytes than this end the utterance by MaxLength.
+    #[schemars(range(min = 1, max = 1_073_741_824))]
     pub max_length: u32,
     /// Hangover after a manual cut.
     pub hangover_manual: Dur,
@@ -137,6 +142,7 @@ pub struct Scheduler {
     /// A missing counter key reads as "no jobs", as the documented script has it.
     pub missing_counter: bool,
     /// CPU, GPU or memory share above which a node takes no new jobs; absent: not looked at.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub resource_threshold: Option<f64>,
 }
 
@@ -261,6 +267,7 @@ pub enum AffinityRule {
 #[serde(deny_unknown_fields, default)]
 pub struct NodeGroup {
     /// How many.
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub count: u32,
     /// Name prefix, unique in the file; absent: `g<index>`.
     pub name: Option<String>,
@@ -271,10 +278,12 @@ pub struct NodeGroup {
     /// Languages it speaks.
     pub tts: Vec<String>,
     /// Concurrent jobs, 1..=1024.
+    #[schemars(range(min = 1, max = 1_024))]
     pub max_jobs: u32,
     /// Time to answer a job, before `speech_factor`.
     pub service_time: Dist,
     /// Seconds of extra service per second of speech.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub speech_factor: f64,
     /// Heartbeat interval, jittered by ±20 %.
     pub heartbeat: Dur,
@@ -289,6 +298,7 @@ pub struct NodeGroup {
     /// Time away before it returns.
     pub downtime: Option<Dist>,
     /// Reported CPU share in percent; absent: unknown.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub cpu: Option<f64>,
     /// Read the nodes from this CSV instead of `count`.
     pub from: Option<PathBuf>,
@@ -299,6 +309,7 @@ pub struct NodeGroup {
 #[serde(deny_unknown_fields, default)]
 pub struct SessionGroup {
     /// Sessions present all the time (each leaver is replaced).
+    #[schemars(range(min = 0, max = 10_000_000))]
     pub count: Option<u32>,
     /// Or: arrivals of sessions.
     pub rate: Option<Rate>,
@@ -309,6 +320,7 @@ pub struct SessionGroup {
     /// ... or several, drawn per session with Zipf weights in this order.
     pub pairs: Vec<Pair>,
     /// Zipf exponent over `pairs`; 0 is uniform.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub zipf: f64,
     /// `one_way` or `two_way_auto` (`pair` then gives lang_a:lang_b).
     pub mode: Mode,
@@ -319,10 +331,12 @@ pub struct SessionGroup {
     /// Silence between utterances.
     pub gap: Dist,
     /// Share of utterances that the client ends itself.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub manual_cut: f64,
     /// Audio per chunk.
     pub chunk: Dur,
     /// Bytes per millisecond of audio (PCM16 at 16 kHz is 32).
+    #[schemars(range(min = 1, max = 100_000))]
     pub bytes_per_ms: u32,
     /// Reconnects of one session.
     pub reconnect: Option<Rate>,
@@ -353,12 +367,14 @@ pub struct ArrivalGroup {
     /// Jobs per second (Poisson), constant or points over time ...
     pub rate: Option<Rate>,
     /// ... or offered load as a share of all slots.
+    #[schemars(range(min = 0.0, max = 100.0))]
     pub load: Option<f64>,
     /// One directed pair ...
     pub pair: Option<Pair>,
     /// ... or several with Zipf weights in this order.
     pub pairs: Vec<Pair>,
     /// Zipf exponent over `pairs`.
+    #[schemars(range(min = 0.0, max = 10.0))]
     pub zipf: f64,
     /// Feature names every job needs.
     pub features: Vec<String>,
@@ -434,15 +450,18 @@ pub struct Fault {
     pub nodes: Option<u32>,
     /// ... or which share of them (0..=1).
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub share: Option<f64>,
     /// Which instance it hits (from 0).
     #[serde(default)]
     pub instance: Option<u32>,
     /// How much slower (slow-node), how many times later (delay).
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub factor: Option<f64>,
     /// Probability per event (heartbeat-loss, reply-loss, late-release ...), 0..=1.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
     /// Writes of this last span are lost at a failover; size of a clock step.
     #[serde(default)]
@@ -535,6 +554,7 @@ pub struct Search {
     pub to: f64,
     /// Relative precision, e.g. 0.02.
     #[serde(default = "Search::precision_default")]
+    #[schemars(range(min = 0.001, max = 0.5))]
     pub precision: f64,
 }
 
@@ -543,11 +563,13 @@ pub struct Search {
 #[serde(deny_unknown_fields, default)]
 pub struct Swarm {
     /// Most faults of one run.
+    #[schemars(range(min = 0, max = 1_000))]
     pub faults_max: u32,
     /// Kinds drawn from; empty: all.
     pub kinds: Vec<FaultKind>,
     /// Policies drawn from; empty: all that promise capacity.
     pub policies: Vec<Policy>,
     /// Most instances.
+    #[schemars(range(min = 1, max = 1_000))]
     pub instances_max: u32,
 }

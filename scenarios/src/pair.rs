@@ -8,7 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A directed pair.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String", description = "A directed pair such as zh:en")]
+#[schemars(
+    with = "String",
+    description = "A directed pair such as zh:en: the language heard, the language spoken.",
+    extend("pattern" = "^[A-Za-z0-9-]{1,11}:[A-Za-z0-9-]{1,11}$")
+)]
 pub struct Pair {
     /// Language heard.
     pub src: String,

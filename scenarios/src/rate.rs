@@ -1,9 +1,10 @@
 //! Rates as people write them: `200/s`, `30/m`, or points over time.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -15,26 +16,10 @@ const MAX: f64 = 1e9;
 const POINTS_MAX: usize = 10_000;
 
 /// Events per second, constant or as a line through points over time.
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(
-    with = "RateForm",
-    description = "A rate such as \"200/s\", \"30/m\", or points over time: [[\"0s\", \"10/s\"], \
-                   [\"5m\", \"500/s\"]]"
-)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
     // At least one point, times strictly rising.
     points: Vec<(Dur, f64)>,
-}
-
-/// The two ways to write a rate, for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "only the schema is made from it")]
-enum RateForm {
-    /// Constant.
-    Constant(String),
-    /// Points over time.
-    Points(Vec<(String, String)>),
 }
 
 impl Rate {
@@ -79,7 +64,7 @@ pub enum RateError {
     #[error("`{0}` is out of range: a rate is between 0 and 1e9 per second")]
     Range(String),
     /// Points that do not rise.
-    #[error("points of a rate must rise in time: {0} comes after a later one")]
+    #[error("times of a rate must rise: {0} is not after the point before it")]
     Order(Dur),
     /// Too few or too many points.
     #[error("a rate has 1 to 10,000 points, this one has {0}")]
@@ -96,11 +81,14 @@ fn number(text: &str) -> Result<f64, RateError> {
         _ => return Err(wrong()),
     };
     let number: f64 = number.trim().replace('_', "").parse().map_err(|_| wrong())?;
-    let rate = number / per_second;
-    if rate.is_finite() && (0.0..=MAX).contains(&rate) {
-        Ok(rate)
+    checked(number / per_second, text)
+}
+
+fn checked(per_second: f64, text: &str) -> Result<f64, RateError> {
+    if (0.0..=MAX).contains(&per_second) {
+        Ok(per_second)
     } else {
-        Err(RateError::Range(text.to_owned()))
+        Err(RateError::Range(text.chars().take(40).collect()))
     }
 }
 
@@ -112,15 +100,47 @@ impl FromStr for Rate {
     }
 }
 
-fn through(points: Vec<(Dur, String)>) -> Result<Rate, RateError> {
+fn through(points: Vec<(Dur, f64)>) -> Result<Rate, RateError> {
     if points.is_empty() || points.len() > POINTS_MAX {
         return Err(RateError::Count(points.len()));
     }
     if let Some(pair) = points.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
         return Err(RateError::Order(pair[1].0));
     }
-    let points = points.into_iter().map(|(at, rate)| Ok((at, number(&rate)?)));
-    Ok(Rate { points: points.collect::<Result<_, _>>()? })
+    Ok(Rate { points })
+}
+
+/// One value as it is written: a text with its unit, or a bare number per second.
+struct PerSecond(f64);
+
+impl<'de> Deserialize<'de> for PerSecond {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Form;
+        impl de::Visitor<'_> for Form {
+            type Value = PerSecond;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a rate such as \"200/s\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PerSecond, E> {
+                number(text).map(PerSecond).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, rate: i64) -> Result<PerSecond, E> {
+                self.visit_f64(rate as f64)
+            }
+
+            fn visit_u64<E: de::Error>(self, rate: u64) -> Result<PerSecond, E> {
+                self.visit_f64(rate as f64)
+            }
+
+            fn visit_f64<E: de::Error>(self, rate: f64) -> Result<PerSecond, E> {
+                checked(rate, &rate.to_string()).map(PerSecond).map_err(E::custom)
+            }
+        }
+        from.deserialize_any(Form)
+    }
 }
 
 impl<'de> Deserialize<'de> for Rate {
@@ -137,15 +157,62 @@ impl<'de> Deserialize<'de> for Rate {
                 text.parse().map_err(E::custom)
             }
 
+            fn visit_i64<E: de::Error>(self, rate: i64) -> Result<Rate, E> {
+                self.visit_f64(rate as f64)
+            }
+
+            fn visit_u64<E: de::Error>(self, rate: u64) -> Result<Rate, E> {
+                self.visit_f64(rate as f64)
+            }
+
+            fn visit_f64<E: de::Error>(self, rate: f64) -> Result<Rate, E> {
+                checked(rate, &rate.to_string()).map(Rate::per_second).map_err(E::custom)
+            }
+
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Rate, A::Error> {
                 let mut points = Vec::new();
-                while let Some(point) = seq.next_element::<(Dur, String)>()? {
-                    points.push(point);
+                while let Some(point) = seq.next_element::<(Dur, PerSecond)>()? {
+                    points.push((point.0, point.1.0));
                 }
                 through(points).map_err(de::Error::custom)
             }
         }
         from.deserialize_any(Form)
+    }
+}
+
+impl JsonSchema for Rate {
+    fn schema_name() -> Cow<'static, str> {
+        "Rate".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Dur>();
+        let text = json_schema!({
+            "type": "string",
+            "pattern": r"^\s*[0-9][0-9_]*(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*/\s*[smh]\s*$"
+        });
+        let bare = json_schema!({ "type": "number", "minimum": 0, "maximum": MAX });
+        json_schema!({
+            "description": "Events per second: a text with its unit (/s, /m, /h), a bare number \
+                            (per second), or points over time with straight lines between them.",
+            "anyOf": [
+                text,
+                bare,
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": POINTS_MAX,
+                    "items": {
+                        "type": "array",
+                        "prefixItems": [time, { "anyOf": [text, bare] }],
+                        "minItems": 2,
+                        "maxItems": 2
+                    }
+                }
+            ],
+            "examples": ["200/s", "30/m", [["0s", "10/s"], ["5m", "500/s"]]]
+        })
     }
 }
 
@@ -168,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_line_goes_through_its_points() {
-        let points = vec![(Dur::from_secs(10), "10/s".into()), (Dur::from_secs(20), "30/s".into())];
+        let points = vec![(Dur::from_secs(10), 10.0), (Dur::from_secs(20), 30.0)];
         let rate = through(points).unwrap();
         let at = |s| rate.at(Dur::from_secs(s));
         assert_eq!([at(0), at(10), at(15), at(20), at(99)], [10.0, 10.0, 20.0, 30.0, 30.0]);

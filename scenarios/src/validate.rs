@@ -1,9 +1,13 @@
 //! Ranges, and what goes together: all that is wrong is told at once.
 
+use std::collections::BTreeSet;
+
+use crate::fault::split;
 use crate::pair::is_language;
+use crate::shape;
 use crate::{
-    ArrivalGroup, Dist, Dur, Expect, Fault, FaultKind, NodeGroup, Pair, Scenario, Scheduler,
-    SessionGroup, StoreKind,
+    ArrivalGroup, CapacityPlan, Dist, Dur, Expect, Fault, FaultKind, NodeGroup, Pair, PoolRule,
+    Scenario, Scheduler, SessionGroup, StoreKind,
 };
 
 /// Nodes of one scenario.
@@ -12,6 +16,10 @@ const NODES_MAX: u64 = 1_000_000;
 const SESSIONS_MAX: u64 = 10_000_000;
 /// Scheduler instances.
 const INSTANCES_MAX: u32 = 1_000;
+/// Bytes of a node group's name.
+const NAME_MAX: usize = 100;
+/// Characters of a title.
+const TITLE_MAX: usize = 200;
 /// Longest run.
 const DURATION_MAX: Dur = Dur::from_secs(366 * 86_400 / 2);
 
@@ -65,16 +73,16 @@ pub(crate) fn check(scenario: &Scenario) -> Vec<Wrong> {
         expectation(&mut checks, expect, &format!("expect.{at}"));
     }
     if let Some(plan) = &scenario.capacity {
-        let search = &plan.search;
-        let rises = search.from > 0.0 && search.from < search.to && search.to.is_finite();
-        checks.need(rises, "capacity.search", "from must be above 0 and below to");
-        let fine = (0.001..=0.5).contains(&search.precision);
-        checks.need(fine, "capacity.search.precision", "0.001 to 0.5 are allowed");
+        capacity(&mut checks, plan);
     }
     checks.0
 }
 
 fn top(checks: &mut Checks, scenario: &Scenario) {
+    let title = &scenario.title;
+    let fine = title.chars().count() <= TITLE_MAX && !title.chars().any(char::is_control);
+    let what = format!("a title is one line of at most {TITLE_MAX} characters");
+    checks.need(fine, "title", what);
     checks.positive(scenario.duration, "duration".into());
     checks.need(scenario.duration <= DURATION_MAX, "duration", "longer than half a year");
     let (warmup, duration) = (scenario.warmup, scenario.duration);
@@ -88,6 +96,20 @@ fn top(checks: &mut Checks, scenario: &Scenario) {
     let sessions: u64 = sessions.map(u64::from).sum();
     let what = format!("{sessions} sessions are more than the limit of {SESSIONS_MAX}");
     checks.need(sessions <= SESSIONS_MAX, "sessions.0.count", what);
+}
+
+fn capacity(checks: &mut Checks, plan: &CapacityPlan) {
+    let search = &plan.search;
+    let rises = search.from > 0.0 && search.from < search.to && search.to.is_finite();
+    checks.need(rises, "capacity.search", "from must be above 0 and below to");
+    let known = shape::is_known(&split(&search.path));
+    let what = "is no path of a scenario: write one such as arrivals.0.rate or sessions.0.count";
+    checks.need(known, "capacity.search.path", what);
+    let counts = |counts: &[u32], max: u32| counts.iter().all(|count| (1..=max).contains(count));
+    let what = format!("1 to {NODES_MAX} nodes are allowed");
+    checks.need(counts(&plan.nodes, NODES_MAX as u32), "capacity.nodes", what);
+    let what = format!("1 to {INSTANCES_MAX} instances are allowed");
+    checks.need(counts(&plan.instances, INSTANCES_MAX), "capacity.instances", what);
 }
 
 fn scheduler(checks: &mut Checks, s: &Scheduler) {
@@ -144,6 +166,12 @@ fn nodes(checks: &mut Checks, group: &NodeGroup, path: &str) {
         let fine = (0.0..=100.0).contains(&cpu);
         checks.need(fine, format!("{path}.cpu"), "0 to 100 percent are allowed");
     }
+    // A node that leaves and returns at one instant would do so for ever.
+    for (name, dist) in [("uptime", &group.uptime), ("downtime", &group.downtime)] {
+        if let Some(dist) = dist {
+            distribution(checks, dist, &format!("{path}.{name}"));
+        }
+    }
     let fits = group.models.len() <= 256 && group.features.len() <= 63;
     checks.need(fits, path, "more than 256 models or 63 features");
 }
@@ -154,17 +182,21 @@ fn languages(checks: &mut Checks, tags: &[String], path: &str, may_be_empty: boo
     checks.need(tags.len() <= 128, path, "more than 128 languages");
     for tag in tags.iter().filter(|tag| !is_language(tag)) {
         let tag: String = tag.chars().take(40).collect();
-        let what = format!("`{tag}` is no language tag: 1 to 11 letters, digits or hyphens are");
+        let what = format!("`{tag}` is no language tag: write 1 to 11 letters, digits or hyphens");
         checks.need(false, path, what);
     }
 }
 
 fn names(checks: &mut Checks, nodes: &[NodeGroup]) {
-    for (at, group) in nodes.iter().enumerate() {
-        let Some(name) = &group.name else { continue };
-        let again = nodes[..at].iter().any(|other| other.name.as_ref() == Some(name));
-        let what = format!("`{name}` is taken by an earlier group: names are unique");
-        checks.need(!again, format!("nodes.{at}.name"), what);
+    let mut taken = BTreeSet::new();
+    for (at, group) in nodes.iter().enumerate().filter(|(_, group)| group.from.is_none()) {
+        let name = group.name.clone().unwrap_or_else(|| format!("g{at}"));
+        let shown: String = name.chars().take(40).collect();
+        let fine = !name.is_empty() && name.len() <= NAME_MAX;
+        let what = format!("a name has 1 to {NAME_MAX} bytes");
+        checks.need(fine, format!("nodes.{at}.name"), what);
+        let what = format!("`{shown}` is taken by an earlier group: names are unique");
+        checks.need(taken.insert(name), format!("nodes.{at}.name"), what);
     }
 }
 
@@ -182,6 +214,9 @@ fn sessions(checks: &mut Checks, group: &SessionGroup, path: &str) {
     let fine = (1..=100_000).contains(&group.bytes_per_ms);
     checks.need(fine, format!("{path}.bytes_per_ms"), "1 to 100,000 are allowed");
     distribution(checks, &group.utterance, &format!("{path}.utterance"));
+    if let Some(stay) = &group.stay {
+        distribution(checks, stay, &format!("{path}.stay"));
+    }
     let listeners = &group.listeners;
     languages(checks, listeners, &format!("{path}.listeners"), true);
     let mut distinct = listeners.clone();
@@ -231,6 +266,16 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
     let within = fault.at < scenario.duration;
     let what = format!("{} is after the end at {}", fault.at, scenario.duration);
     checks.need(within, format!("{path}.at"), what);
+    if let Some(lasts) = fault.lasts {
+        checks.positive(lasts, format!("{path}.for"));
+    }
+    let both = fault.nodes.is_some() && fault.share.is_some();
+    checks.need(!both, path, "needs nodes or share, not both");
+    let count: u64 = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();
+    let known = scenario.nodes.iter().all(|group| group.from.is_none());
+    let nodes = fault.nodes.unwrap_or(0);
+    let what = format!("{nodes} nodes are hit, but there are {count}");
+    checks.need(!known || u64::from(nodes) <= count, format!("{path}.nodes"), what);
     if let Some(share) = fault.share {
         checks.share(share, format!("{path}.share"));
     }
@@ -279,18 +324,24 @@ fn expectation(checks: &mut Checks, expect: &Expect, path: &str) {
 
 /// What is allowed but hardly meant: pairs that no node speaks.
 pub(crate) fn warnings(scenario: &Scenario) -> Vec<String> {
-    let speaks = |pair: &Pair| {
-        scenario.nodes.iter().any(|node| {
-            // Under other pool rules the semantic languages stand for the spoken ones.
-            let semantic = node.semantic.as_ref().unwrap_or(&node.asr);
-            let spoken = node.tts.contains(&pair.tgt) || semantic.contains(&pair.tgt);
-            (node.asr.contains(&pair.src) || semantic.contains(&pair.src)) && spoken
-        })
-    };
     let sessions = scenario.sessions.iter().flat_map(|g| g.pair.iter().chain(&g.pairs));
     let arrivals = scenario.arrivals.iter().flat_map(|g| g.pair.iter().chain(&g.pairs));
-    let mut silent: Vec<&Pair> = sessions.chain(arrivals).filter(|pair| !speaks(pair)).collect();
-    silent.sort();
-    silent.dedup();
-    silent.iter().map(|pair| format!("no node speaks {pair}: its jobs will be refused")).collect()
+    let rule = scenario.scheduler.pool_rule;
+    let speaks = |pair: &Pair| scenario.nodes.iter().any(|node| joins(rule, node, pair));
+    // Each pair is looked for once: there may be a million nodes.
+    let asked: BTreeSet<&Pair> = sessions.chain(arrivals).collect();
+    let silent = asked.into_iter().filter(|pair| !speaks(pair));
+    silent.map(|pair| format!("no node speaks {pair}: its jobs will be refused")).collect()
+}
+
+/// Whether a node joins a pair.
+fn joins(rule: PoolRule, node: &NodeGroup, pair: &Pair) -> bool {
+    let semantic = node.semantic.as_ref().unwrap_or(&node.asr);
+    let (heard, spoken) = match rule {
+        PoolRule::AsrXTts => (&node.asr, &node.tts),
+        PoolRule::AsrXSemantic => (&node.asr, semantic),
+        PoolRule::F2f => (semantic, semantic),
+    };
+    let different = rule != PoolRule::F2f || pair.src != pair.tgt;
+    different && heard.contains(&pair.src) && spoken.contains(&pair.tgt)
 }

@@ -28,6 +28,9 @@ fn every_scenario_file_loads_and_says_how_to_run_it() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with('#') && text.contains("with: lingua "), "{path:?}");
         loaded.variants().unwrap_or_else(|error| panic!("{error}"));
+        let again = loaded.scenario.to_toml().parse::<Scenario>();
+        let again = again.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again, loaded.scenario, "{path:?}");
     }
 }
 
@@ -35,8 +38,11 @@ fn every_scenario_file_loads_and_says_how_to_run_it() {
 fn the_committed_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema.json");
     let current = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == current, "run `lingua schema > scenarios/schema.json`");
+    assert!(committed == current, "run `UPDATE_SCHEMA=1 cargo test -p lingua-scenarios`");
 }
 
 #[test]
