@@ -1,1 +1,21 @@
-//! Placeholder.
+//! What a run leaves behind: the [`run::Run`] record, its files, tables, plots and page.
+//!
+//! Everything here is a pure function of its input: equal artifacts give equal bytes on every
+//! machine. Logarithms and powers come from `libm` for that reason, and nothing here reads a clock.
+
+pub mod facts;
+pub mod hgrm;
+pub mod hlog;
+pub mod junit;
+pub mod metrics;
+pub mod number;
+pub mod run;
+pub mod stats;
+pub mod summary;
+pub mod table;
+pub mod terminal;
+pub mod theory;
+pub mod timeseries;
+
+#[cfg(test)]
+mod fixture;
