@@ -251,7 +251,7 @@ pub fn accounts(run: &Run) -> String {
     );
     match j.balance() {
         0 => sum,
-        gap => format!("{sum}; THE ACCOUNTS DO NOT ADD UP: {} unexplained", decimal(gap as f64)),
+        gap => format!("{sum}; THE ACCOUNTS DO NOT ADD UP: {} unexplained", gap),
     }
 }
 

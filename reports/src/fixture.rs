@@ -157,7 +157,7 @@ pub(crate) fn run() -> Run {
         &run,
         &[
             bound("jobs.lost", None, Some(0.0)),
-            bound("latency_ms.dispatch_net.p99", None, Some(5.0)),
+            bound("latency_ms.dispatch_net.p99", None, Some(10.0)),
             bound("oversold.assignments", None, Some(0.0)),
         ],
     );

@@ -4,11 +4,15 @@
 //! machine. Logarithms and powers come from `libm` for that reason, and nothing here reads a clock.
 
 pub mod facts;
+pub mod files;
 pub mod hgrm;
 pub mod hlog;
+pub mod html;
 pub mod junit;
+pub mod markdown;
 pub mod metrics;
 pub mod number;
+pub mod plots;
 pub mod run;
 pub mod stats;
 pub mod summary;

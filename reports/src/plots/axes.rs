@@ -51,7 +51,7 @@ impl Scale {
         let low = low.max(1e-9);
         let high = high.max(low * 10.0);
         let (first, last) = (libm::floor(libm::log10(low)), libm::ceil(libm::log10(high)));
-        let few = last - first <= 3.0;
+        let few = high / low <= 1000.0;
         let mut ticks = Vec::new();
         for decade in first as i32..=last as i32 {
             for factor in [1.0, 2.0, 5.0] {
@@ -242,7 +242,10 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(labels(&Scale::linear(0.0, 9.3)), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(labels(&Scale::linear(0.0, 0.03))[1], "0.01");
-        assert_eq!(labels(&Scale::log(0.5, 120.0)), ["0.5", "1", "2", "5", "10", "20", "50", "100"]);
+        assert_eq!(
+            labels(&Scale::log(0.5, 120.0)),
+            ["0.5", "1", "2", "5", "10", "20", "50", "100"]
+        );
         assert_eq!(labels(&Scale::linear(0.0, 0.0)).len(), 6);
     }
 

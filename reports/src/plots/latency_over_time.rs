@@ -9,10 +9,8 @@ use crate::timeseries::thin;
 const TITLE: &str = "Dispatch latency over time";
 
 pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
-    let rows: Vec<Sample> = thin(&artifacts.timeseries, 400)
-        .into_iter()
-        .filter(|s| s.dispatch_p99_ms > 0.0)
-        .collect();
+    let rows: Vec<Sample> =
+        thin(&artifacts.timeseries, 400).into_iter().filter(|s| s.dispatch_p99_ms > 0.0).collect();
     let svg = if rows.is_empty() {
         nothing(TITLE, "No latency was recorded over time.", false)?
     } else {

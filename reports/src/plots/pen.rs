@@ -1,5 +1,6 @@
 //! Drawing in page pixels: a thin layer over the SVG backend.
 
+use plotters::element::{Drawable, PointCollection};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -178,9 +179,8 @@ impl Pen<'_> {
         if face.upwards {
             font = font.transform(FontTransform::Rotate270);
         }
-        let style = TextStyle::from(font)
-            .color(&rgb(face.colour))
-            .pos(Pos::new(horizontal, VPos::Center));
+        let colour = rgb(face.colour);
+        let style = TextStyle::from(font).color(&colour).pos(Pos::new(horizontal, VPos::Center));
         self.put(&Text::new(text.to_string(), self.point(at), style))
     }
 }

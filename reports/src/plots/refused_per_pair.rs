@@ -50,7 +50,8 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
 }
 
 fn draw(rows: &[Row], most: f64) -> Result<String, PlotError> {
-    let labels = Labels { title: TITLE, x: "", y: "", legend: &[("refused", ORANGE), ("Erlang B", INK)] };
+    let labels =
+        Labels { title: TITLE, x: "", y: "", legend: &[("refused", ORANGE), ("Erlang B", INK)] };
     let height = 58.0 + ROW * rows.len() as f64;
     pen::svg((WIDTH, height as u32), TITLE, |pen| {
         heading(pen, 0.0, pen.width - 24.0, labels.title, labels.legend)?;

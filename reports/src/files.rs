@@ -1,0 +1,185 @@
+//! The files a run leaves in its directory, and reading a run back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::plots::PlotError;
+use crate::run::{Artifacts, Run, SCHEMA_VERSION};
+use crate::{hgrm, hlog, html, markdown, plots, timeseries};
+
+/// Why the files of a run could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The directory or a file in it.
+    #[error("cannot write {}: {source}; choose another directory or free this one", path.display())]
+    Io {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A record that cannot be put into JSON.
+    #[error("cannot put the run into JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A figure.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// The page.
+    #[error("cannot make the page: {0}")]
+    Page(#[from] askama::Error),
+}
+
+/// Why a run could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No file, or not readable.
+    #[error("cannot read {}: {source}; name the directory that a run wrote with --out", path.display())]
+    Io {
+        /// What could not be read.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not a run of ours.
+    #[error("{} is not a run: {source}; run the scenario again to replace it", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Where it goes wrong.
+        source: serde_json::Error,
+    },
+    /// Written by another version.
+    #[error(
+        "{} has schema version {found}, this version reads {SCHEMA_VERSION}; \
+         run the scenario again, or read it with the version that wrote it", path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+}
+
+/// Writes all files of a run into a directory, which is made where it is missing.
+pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), WriteError> {
+    for (name, bytes) in contents(artifacts)? {
+        let path = dir.join(name);
+        let parent = path.parent().unwrap_or(dir);
+        fs::create_dir_all(parent)
+            .map_err(|source| WriteError::Io { path: parent.into(), source })?;
+        fs::write(&path, bytes).map_err(|source| WriteError::Io { path, source })?;
+    }
+    Ok(())
+}
+
+/// Every file of a run: its path below the directory, and its bytes.
+///
+/// All but `machine.json` depend on nothing but the run itself.
+pub fn contents(artifacts: &Artifacts) -> Result<Vec<(String, Vec<u8>)>, WriteError> {
+    let run = &artifacts.run;
+    let figures = plots::figures(artifacts)?;
+    let mut files = vec![
+        ("run.json".into(), json(run)?),
+        ("machine.json".into(), json(&artifacts.machine)?),
+        ("summary.md".into(), markdown::summary(run, &figures).into_bytes()),
+        ("report.html".into(), html::page(run, &figures)?.into_bytes()),
+        ("timeseries.csv".into(), timeseries::csv(&artifacts.timeseries).into_bytes()),
+    ];
+    for (name, histogram) in &artifacts.histograms {
+        let log = hlog::bytes(histogram, artifacts.warmup_s, run.duration_s)
+            .map_err(|source| WriteError::Io { path: format!("{name}.hlog").into(), source })?;
+        files.push((format!("{name}.hlog"), log));
+        files.push((format!("{name}.hgrm"), hgrm::text(histogram).into_bytes()));
+    }
+    let drawings = figures.into_iter();
+    files.extend(drawings.map(|f| (format!("plots/{}.svg", f.name), f.svg.into_bytes())));
+    Ok(files)
+}
+
+/// Reads the run that a directory (or a `run.json` itself) holds.
+pub fn read_run(path: &Path) -> Result<Run, ReadError> {
+    let path = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(ReadError::Io { path, source }),
+    };
+    let value: serde_json::Value = match serde_json::from_slice(&text) {
+        Ok(value) => value,
+        Err(source) => return Err(ReadError::Json { path, source }),
+    };
+    // The version comes first: a run of another version may lack fields that this one needs.
+    let found = value.get("schema_version").and_then(serde_json::Value::as_u64);
+    if let Some(found) = found.filter(|found| *found != u64::from(SCHEMA_VERSION)) {
+        return Err(ReadError::Version { path, found });
+    }
+    // From the text once more, so that an error names line and column.
+    serde_json::from_slice(&text).map_err(|source| ReadError::Json { path, source })
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::run::Machine;
+
+    fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(tree(&path));
+            } else {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                found.push((name, fs::read(&path).unwrap()));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn equal_artifacts_give_equal_bytes_on_every_machine() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write_dir(a.path(), &fixture::artifacts()).unwrap();
+        let other = Artifacts { machine: Machine::default(), ..fixture::artifacts() };
+        write_dir(&b.path().join("made/below"), &other).unwrap();
+        let (a, b) = (tree(a.path()), tree(b.path()));
+        assert_eq!(a.len(), b.len());
+        for ((name, ours), (_, theirs)) in a.iter().zip(&b) {
+            assert_eq!(ours == theirs, name != "machine.json", "{name}");
+        }
+        let names: Vec<&str> = a.iter().map(|(name, _)| name.as_str()).collect();
+        insta::assert_snapshot!(names.join("\n"));
+    }
+
+    #[test]
+    fn a_run_reads_back_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        write_dir(dir.path(), &fixture::artifacts()).unwrap();
+        assert_eq!(read_run(dir.path()).unwrap(), fixture::run());
+        assert_eq!(read_run(&dir.path().join("run.json")).unwrap(), fixture::run());
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_mend() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("run.json");
+        let message = || read_run(dir.path()).unwrap_err().to_string();
+        assert!(message().contains("run.json") && message().contains("--out"));
+        fs::write(&file, "{\"schema_version\": 99}").unwrap();
+        assert!(message().contains("schema version 99"));
+        fs::write(&file, "{\"schema_version\": 1}").unwrap();
+        assert!(message().contains("missing field"));
+        let blocked = write_dir(&file, &fixture::artifacts()).unwrap_err().to_string();
+        assert!(blocked.contains("run.json"), "{blocked}");
+    }
+}
