@@ -3,6 +3,8 @@
 //! Everything here is a pure function of its input: equal artifacts give equal bytes on every
 //! machine. Logarithms and powers come from `libm` for that reason, and nothing here reads a clock.
 
+pub mod capacity;
+pub mod compare;
 pub mod facts;
 pub mod files;
 pub mod hgrm;
@@ -13,6 +15,7 @@ pub mod markdown;
 pub mod metrics;
 pub mod number;
 pub mod plots;
+pub mod replications;
 pub mod run;
 pub mod stats;
 pub mod summary;

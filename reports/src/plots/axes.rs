@@ -64,12 +64,16 @@ impl Scale {
         Self { low, high, log: true, ticks }
     }
 
-    /// Linear where the values lie close together, else by decades.
+    /// From zero, or by decades where the values lie far apart, or around them where they lie so
+    /// close together that a line from zero would look flat.
     pub(crate) fn fitting(values: impl Iterator<Item = f64> + Clone) -> Self {
         let high = values.clone().fold(0.0, f64::max);
         let low = values.filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         if low.is_finite() && high / low > 20.0 {
             Self::log(low * 0.8, high * 1.2)
+        } else if low.is_finite() && low > 0.6 * high {
+            let room = (high - low).max(high * 0.01);
+            Self::linear(low - 0.15 * room, high + 0.1 * room)
         } else {
             Self::linear(0.0, high * 1.05)
         }
@@ -109,6 +113,22 @@ pub(crate) struct Labels<'a> {
     pub(crate) legend: &'a [(&'a str, Colour)],
 }
 
+/// A part of a figure, in page pixels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
+}
+
+impl Part {
+    /// The whole figure.
+    pub(crate) fn whole(pen: &Pen<'_>) -> Self {
+        Self { left: 0.0, right: pen.width, top: 0.0, bottom: pen.height }
+    }
+}
+
 /// A drawn pair of axes; maps values to page pixels.
 pub(crate) struct Axes {
     pub(crate) left: f64,
@@ -120,31 +140,31 @@ pub(crate) struct Axes {
 }
 
 impl Axes {
-    /// Draws grid, ticks, titles and legend over a part of the figure, from `left` to `right`.
-    /// What `below` draws lies under the grid.
+    /// Draws grid, ticks, titles and legend over a part of the figure. What `below` draws lies
+    /// under the grid.
     pub(crate) fn draw(
         pen: &Pen<'_>,
-        (left, right): (f64, f64),
+        part: Part,
         (x, y): (Scale, Scale),
         labels: &Labels<'_>,
         below: impl FnOnce(&Self) -> Result<(), PlotError>,
     ) -> Result<Self, PlotError> {
         let widest = y.ticks.iter().map(|(_, label)| width_of(label)).max().unwrap_or(0);
         let axes = Self {
-            left: left + 44.0 + 6.6 * widest as f64,
-            right: right - 24.0,
-            top: 62.0,
-            bottom: pen.height - 56.0,
+            left: part.left + (44.0 + 6.6 * widest as f64).max(78.0),
+            right: part.right - 24.0,
+            top: part.top + 58.0,
+            bottom: part.bottom - 56.0,
             x,
             y,
         };
         below(&axes)?;
         axes.grid(pen)?;
-        heading(pen, left, axes.right, labels.title, labels.legend)?;
+        heading(pen, (part.left, part.top), axes.right, labels.title, labels.legend)?;
         let label = Face::new(12.0, MUTED).at(Anchor::Middle);
-        let middle = (f64::midpoint(axes.left, axes.right), pen.height - 16.0);
+        let middle = (f64::midpoint(axes.left, axes.right), part.bottom - 16.0);
         pen.text(middle, labels.x, label)?;
-        let side = (left + 18.0, f64::midpoint(axes.top, axes.bottom));
+        let side = (part.left + 18.0, f64::midpoint(axes.top, axes.bottom));
         pen.text(side, labels.y, label.upwards())?;
         Ok(axes)
     }
@@ -197,18 +217,18 @@ impl Axes {
 /// Title at the left, legend at the right.
 pub(crate) fn heading(
     pen: &Pen<'_>,
-    left: f64,
+    (left, top): (f64, f64),
     right: f64,
     title: &str,
     legend: &[(&str, Colour)],
 ) -> Result<(), PlotError> {
-    pen.text((left + 12.0, 24.0), title, Face::new(15.0, INK).bold())?;
+    pen.text((left + 12.0, top + 24.0), title, Face::new(15.0, INK).bold())?;
     let mut x = right;
     for (name, colour) in legend.iter().rev() {
-        pen.text((x, 24.0), name, Face::new(12.0, INK).at(Anchor::End))?;
+        pen.text((x, top + 24.0), name, Face::new(12.0, INK).at(Anchor::End))?;
         // Without font files the width is a guess; the room left is on the generous side.
         x -= 6.9 * width_of(name) as f64 + 8.0;
-        pen.line(&[(x - 18.0, 24.0), (x, 24.0)], *colour, 3.0)?;
+        pen.line(&[(x - 18.0, top + 24.0), (x, top + 24.0)], *colour, 3.0)?;
         x -= 36.0;
     }
     Ok(())

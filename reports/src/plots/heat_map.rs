@@ -34,7 +34,7 @@ pub fn heat_map(map: &HeatMap) -> Result<String, PlotError> {
     let row = 40.0_f64;
     let height = 112.0 + row * map.y.len() as f64;
     pen::svg((WIDTH, height as u32), &map.title, |pen| {
-        heading(pen, 0.0, pen.width, &map.title, &[])?;
+        heading(pen, (0.0, 0.0), pen.width, &map.title, &[])?;
         let note = Face::new(12.0, MUTED).at(Anchor::End);
         pen.text((pen.width - 24.0, 24.0), &format!("unit: {}", map.unit), note)?;
         let widest = map.y.iter().map(|name| width_of(name)).max().unwrap_or(0) as f64;

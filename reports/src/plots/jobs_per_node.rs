@@ -1,6 +1,6 @@
 //! Jobs per slot of every node, busiest first, with the fair share.
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, INK};
 use super::pen::{Anchor, Face};
 use super::{Figure, PlotError, nothing, pen};
@@ -39,9 +39,9 @@ fn draw(artifacts: &Artifacts, shares: &[f64]) -> Result<String, PlotError> {
     let x_title = format!("{}, busiest first", number::counted(shares.len() as u64, "node"));
     let labels = Labels { title: TITLE, x: &x_title, y: "jobs per slot", legend: &[] };
     let x = Scale::exact(0.0, shares.len() as f64).with_ticks(Vec::new());
-    let y = Scale::linear(0.0, shares[0].max(fair) * 1.12);
+    let y = Scale::exact(0.0, shares[0].max(fair) * 1.15);
     pen::svg((WIDTH, HEIGHT), TITLE, |pen| {
-        let axes = Axes::draw(pen, (0.0, pen.width), (x, y), &labels, |_| Ok(()))?;
+        let axes = Axes::draw(pen, Part::whole(pen), (x, y), &labels, |_| Ok(()))?;
         if shares.len() <= BARS {
             for (i, share) in shares.iter().enumerate() {
                 let left = axes.at(i as f64 + 0.1, *share);

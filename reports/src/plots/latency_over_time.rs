@@ -1,6 +1,6 @@
 //! Dispatch latency over time: median and 99th percentile.
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, ORANGE};
 use super::{Figure, PlotError, nothing, pen};
 use crate::run::{Artifacts, Sample};
@@ -32,7 +32,7 @@ fn draw(artifacts: &Artifacts, rows: &[Sample]) -> Result<String, PlotError> {
     let x = Scale::exact(0.0, end);
     let y = Scale::fitting(rows.iter().flat_map(|s| [s.dispatch_p50_ms, s.dispatch_p99_ms]));
     pen::svg((WIDTH, HEIGHT), TITLE, |pen| {
-        let axes = Axes::draw(pen, (0.0, pen.width), (x, y), &labels, |axes| {
+        let axes = Axes::draw(pen, Part::whole(pen), (x, y), &labels, |axes| {
             axes.shade_until(pen, artifacts.warmup_s)
         })?;
         let line = |value: fn(&Sample) -> f64| -> Vec<_> {

@@ -60,7 +60,7 @@ pub fn figures(artifacts: &Artifacts) -> Result<Vec<Figure>, PlotError> {
 /// A calm picture that says there is nothing to see; `good` when that is the wish.
 fn nothing(title: &str, words: &str, good: bool) -> Result<String, PlotError> {
     pen::svg((axes::WIDTH, 180), &format!("{title}: {words}"), |pen| {
-        axes::heading(pen, 0.0, pen.width, title, &[])?;
+        axes::heading(pen, (0.0, 0.0), pen.width, title, &[])?;
         let centre = (pen.width / 2.0, 84.0);
         if good {
             pen.dot(centre, 24.0, GREEN)?;

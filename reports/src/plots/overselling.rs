@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{Colour, INK, ORANGE, PURPLE};
 use super::pen::{Anchor, Face, Pen};
 use super::{Figure, PlotError, nothing, pen};
@@ -24,14 +24,26 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
                 y: "assignments",
                 legend: &[],
             };
-            bars(pen, (0.0, middle), &o.excess_histogram, &excess, ORANGE)?;
+            bars(
+                pen,
+                Part { right: middle, ..Part::whole(pen) },
+                &o.excess_histogram,
+                &excess,
+                ORANGE,
+            )?;
             let spells = Labels {
                 title: "Oversold spells by length",
                 x: "length at most, ms",
                 y: "spells",
                 legend: &[],
             };
-            bars(pen, (middle, pen.width), &o.duration_histogram_ms, &spells, PURPLE)
+            bars(
+                pen,
+                Part { left: middle, ..Part::whole(pen) },
+                &o.duration_histogram_ms,
+                &spells,
+                PURPLE,
+            )
         })?
     };
     Ok(Figure {
@@ -45,7 +57,7 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
 
 fn bars(
     pen: &Pen<'_>,
-    span: (f64, f64),
+    part: Part,
     counts: &BTreeMap<u64, u64>,
     labels: &Labels<'_>,
     colour: Colour,
@@ -57,7 +69,7 @@ fn bars(
     let ticks = counts.keys().enumerate().step_by(every).map(named).collect();
     let x = Scale::exact(0.0, counts.len() as f64).with_ticks(ticks);
     let scales = (x, Scale::linear(0.0, most * 1.1));
-    let axes = Axes::draw(pen, span, scales, labels, |_| Ok(()))?;
+    let axes = Axes::draw(pen, part, scales, labels, |_| Ok(()))?;
     for (i, n) in counts.values().enumerate() {
         let (left, right) = (axes.x_at(i as f64 + 0.15), axes.x_at(i as f64 + 0.85));
         let top = axes.y_at(*n as f64);

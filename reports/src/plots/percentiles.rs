@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, Colour, GREEN, ORANGE};
 use super::{Figure, PlotError, nothing, pen};
 use crate::run::Artifacts;
@@ -50,7 +50,7 @@ fn draw(lines: &[(&str, Colour, Vec<(f64, f64)>)]) -> Result<String, PlotError> 
     let x = Scale::exact(0.0, NINES).with_ticks(ticks);
     let y = Scale::fitting(lines.iter().flat_map(|(_, _, points)| points).map(|(_, ms)| *ms));
     pen::svg((WIDTH, HEIGHT), TITLE, |pen| {
-        let axes = Axes::draw(pen, (0.0, pen.width), (x, y), &labels, |_| Ok(()))?;
+        let axes = Axes::draw(pen, Part::whole(pen), (x, y), &labels, |_| Ok(()))?;
         for (_, colour, points) in lines {
             let points: Vec<_> = points.iter().map(|(x, ms)| axes.at(*x, *ms)).collect();
             pen.line(&points, *colour, 2.0)?;

@@ -38,7 +38,7 @@ pub fn policies(title: &str, unit: &str, bars: &[Bar]) -> Result<String, PlotErr
     pen::svg((WIDTH, height as u32), title, |pen| {
         let theory = bars.iter().any(|b| b.theory.is_some());
         let legend: &[_] = if theory { &[("theory", INK)] } else { &[] };
-        heading(pen, 0.0, pen.width - 24.0, title, legend)?;
+        heading(pen, (0.0, 0.0), pen.width - 24.0, title, legend)?;
         let widest = bars.iter().map(|b| width_of(&b.name)).max().unwrap_or(0) as f64;
         let (left, right) = (30.0 + 7.4 * widest.min(48.0), pen.width - 150.0);
         let x_at = |value: f64| left + (right - left) * (value / most).clamp(0.0, 1.0);

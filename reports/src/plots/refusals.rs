@@ -1,6 +1,6 @@
 //! Jobs offered, completed and refused per second.
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, GREEN, ORANGE};
 use super::{Figure, PlotError, nothing, pen};
 use crate::run::{Artifacts, Sample};
@@ -17,8 +17,8 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
     Ok(Figure {
         name: "refusals-over-time",
         title: TITLE,
-        caption: "Offered and completed should lie on each other; the filled area at the foot is \
-                  what was refused for want of a node.",
+        caption: "Offered and completed should lie on each other. Below, on its own scale: jobs \
+                  refused for want of a node.",
         svg,
     })
 }
@@ -40,23 +40,32 @@ fn rates(rows: &[Sample]) -> Vec<[f64; 4]> {
 
 fn draw(artifacts: &Artifacts) -> Result<String, PlotError> {
     let rows = rates(&thin(&artifacts.timeseries, 300));
-    let legend = [("offered", BLUE), ("completed", GREEN), ("refused", ORANGE)];
-    let labels = Labels { title: TITLE, x: "time, s", y: "jobs per second", legend: &legend };
     let end = rows.last().map_or(1.0, |row| row[0]);
-    let most = rows.iter().flat_map(|row| row[1..].iter().copied()).fold(0.0, f64::max);
-    let scales = (Scale::exact(0.0, end), Scale::linear(0.0, most * 1.02));
-    pen::svg((WIDTH, HEIGHT), TITLE, |pen| {
-        let axes = Axes::draw(pen, (0.0, pen.width), scales, &labels, |axes| {
+    let most = rows.iter().map(|row| row[1].max(row[2])).fold(0.0, f64::max);
+    let most_refused = rows.iter().map(|row| row[3]).fold(0.0, f64::max);
+    let legend = [("offered", BLUE), ("completed", GREEN)];
+    let above = Labels { title: TITLE, x: "", y: "jobs per second", legend: &legend };
+    let below = Labels { title: "", x: "time, s", y: "refused per second", legend: &[] };
+    pen::svg((WIDTH, 500), TITLE, |pen| {
+        let line = |axes: &Axes, i: usize| -> Vec<_> {
+            rows.iter().map(|row| axes.at(row[0], row[i])).collect()
+        };
+        let part = Part { bottom: 310.0, ..Part::whole(pen) };
+        let scales = (Scale::exact(0.0, end), Scale::linear(0.0, most * 1.02));
+        let axes = Axes::draw(pen, part, scales, &above, |axes| {
             axes.shade_until(pen, artifacts.warmup_s)
         })?;
-        let line =
-            |i: usize| -> Vec<_> { rows.iter().map(|row| axes.at(row[0], row[i])).collect() };
-        let refused = line(3);
+        pen.line(&line(&axes, 1), BLUE, 1.75)?;
+        pen.line(&line(&axes, 2), GREEN, 1.5)?;
+        let part = Part { top: 240.0, ..Part::whole(pen) };
+        let scales = (Scale::exact(0.0, end), Scale::linear(0.0, most_refused));
+        let axes = Axes::draw(pen, part, scales, &below, |axes| {
+            axes.shade_until(pen, artifacts.warmup_s)
+        })?;
+        let refused = line(&axes, 3);
         let mut outline = refused.clone();
-        outline.extend([axes.at(end, 0.0), (refused[0].0, axes.bottom)]);
-        pen.line(&line(1), BLUE, 1.75)?;
-        pen.line(&line(2), GREEN, 1.5)?;
-        pen.area(&outline, ORANGE, 0.35)?;
+        outline.extend([(axes.x_at(end), axes.bottom), (refused[0].0, axes.bottom)]);
+        pen.area(&outline, ORANGE, 0.3)?;
         pen.line(&refused, ORANGE, 1.5)
     })
 }

@@ -54,7 +54,7 @@ fn draw(rows: &[Row], most: f64) -> Result<String, PlotError> {
         Labels { title: TITLE, x: "", y: "", legend: &[("refused", ORANGE), ("Erlang B", INK)] };
     let height = 58.0 + ROW * rows.len() as f64;
     pen::svg((WIDTH, height as u32), TITLE, |pen| {
-        heading(pen, 0.0, pen.width - 24.0, labels.title, labels.legend)?;
+        heading(pen, (0.0, 0.0), pen.width - 24.0, labels.title, labels.legend)?;
         let widest = rows.iter().map(|r| width_of(&r.name)).max().unwrap_or(0) as f64;
         let (left, right) = (30.0 + 7.4 * widest.min(30.0), pen.width - 150.0);
         let x_at = |ratio: f64| left + (right - left) * ratio / most;

@@ -1,6 +1,6 @@
 //! Busy slots and busy scheduler over time.
 
-use super::axes::{Axes, HEIGHT, Labels, Scale, WIDTH};
+use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, PURPLE};
 use super::{Figure, PlotError, nothing, pen};
 use crate::run::{Artifacts, Sample};
@@ -32,7 +32,7 @@ fn draw(artifacts: &Artifacts) -> Result<String, PlotError> {
     let most = rows.iter().map(|s| s.utilisation * 100.0).fold(100.0, f64::max);
     let scales = (Scale::exact(0.0, end), Scale::linear(0.0, most).unit(" %"));
     pen::svg((WIDTH, HEIGHT), TITLE, |pen| {
-        let axes = Axes::draw(pen, (0.0, pen.width), scales, &labels, |axes| {
+        let axes = Axes::draw(pen, Part::whole(pen), scales, &labels, |axes| {
             axes.shade_until(pen, artifacts.warmup_s)
         })?;
         let line = |value: fn(&Sample) -> f64| -> Vec<_> {
