@@ -63,7 +63,7 @@ impl Axis {
             Self::Nodes => crate::number::count(row.nodes),
             Self::Policy => row.policy.clone(),
             Self::Instances => row.instances.to_string(),
-            Self::Load => row.load.map_or("–".into(), decimal),
+            Self::Load => row.load.map_or_else(|| "–".into(), decimal),
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn table(rows: &[CapacityRow]) -> Table {
         ("seed", Align::Right),
         ("command", Align::Left),
     ]);
-    let known = |value: Option<f64>| value.map_or(Cell::new("–", ""), Cell::decimal);
+    let known = |value: Option<f64>| value.map_or_else(|| Cell::new("–", ""), Cell::decimal);
     for row in rows {
         table.row([
             Cell::from(row.nodes),
@@ -115,7 +115,7 @@ pub fn short_table(rows: &[CapacityRow]) -> Table {
         ("± 95 %", Align::Right),
         ("first limit", Align::Left),
     ]);
-    let known = |value: Option<f64>| value.map_or(Cell::new("–", ""), Cell::decimal);
+    let known = |value: Option<f64>| value.map_or_else(|| Cell::new("–", ""), Cell::decimal);
     for row in rows {
         table.row([
             Cell::from(row.nodes),

@@ -154,10 +154,12 @@ impl Comparison {
                 Cell::decimal(row.a),
                 Cell::decimal(row.b),
                 Cell::decimal(row.difference.mean),
-                half.map_or(Cell::new("–", ""), |half| {
-                    Cell::new(format!("{}{mark}", decimal(half)), half.to_string())
-                }),
-                row.relative.map_or(Cell::new("–", ""), |r| Cell::new(signed(r), r.to_string())),
+                half.map_or_else(
+                    || Cell::new("–", ""),
+                    |half| Cell::new(format!("{}{mark}", decimal(half)), half.to_string()),
+                ),
+                row.relative
+                    .map_or_else(|| Cell::new("–", ""), |r| Cell::new(signed(r), r.to_string())),
             ]);
         }
         table

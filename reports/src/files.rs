@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::capacity::CapacityRow;
 use crate::plots::PlotError;
 use crate::run::{Artifacts, Run, SCHEMA_VERSION};
-use crate::{hgrm, hlog, html, markdown, plots, timeseries};
+use crate::{capacity, hgrm, hlog, html, markdown, plots, timeseries};
 
 /// Why the files of a run could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -65,14 +66,20 @@ pub enum ReadError {
 
 /// Writes all files of a run into a directory, which is made where it is missing.
 pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), WriteError> {
-    for (name, bytes) in contents(artifacts)? {
-        let path = dir.join(name);
-        let parent = path.parent().unwrap_or(dir);
-        fs::create_dir_all(parent)
-            .map_err(|source| WriteError::Io { path: parent.into(), source })?;
-        fs::write(&path, bytes).map_err(|source| WriteError::Io { path, source })?;
+    contents(artifacts)?.into_iter().try_for_each(|(name, bytes)| write(&dir.join(name), &bytes))
+}
+
+/// Writes `capacity.csv` into a directory, which is made where it is missing.
+pub fn write_capacity(dir: &Path, rows: &[CapacityRow]) -> Result<(), WriteError> {
+    write(&dir.join("capacity.csv"), capacity::csv(rows).as_bytes())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let failed = |path: &Path, source| WriteError::Io { path: path.into(), source };
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|source| failed(parent, source))?;
     }
-    Ok(())
+    fs::write(path, bytes).map_err(|source| failed(path, source))
 }
 
 /// Every file of a run: its path below the directory, and its bytes.

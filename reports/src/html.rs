@@ -45,9 +45,9 @@ pub fn page(run: &Run, figures: &[Figure]) -> Result<String, askama::Error> {
         run,
         verdict,
         tone: tone.name(),
-        headline: facts::headline(run),
+        headline: glue(&facts::headline(run)),
         setting: facts::setting(run),
-        key_figures: facts::key_figures(run),
+        key_figures: facts::key_figures(run).into_iter().map(glued).collect(),
         figures,
         tables: sections(run),
         accounts: facts::accounts(run),
@@ -59,6 +59,21 @@ pub fn page(run: &Run, figures: &[Figure]) -> Result<String, askama::Error> {
         text.push('\n');
     }
     Ok(text)
+}
+
+/// Keeps numbers and their units on one line.
+fn glue(text: &str) -> String {
+    [" ms", " %", " jobs/s", " ×"].iter().fold(text.to_string(), |text, unit| {
+        let spaced = unit.replace(' ', "\u{a0}");
+        // Only after a digit: other words may break.
+        (0..=9).fold(text, |text, digit| {
+            text.replace(&format!("{digit}{unit}"), &format!("{digit}{spaced}"))
+        })
+    })
+}
+
+fn glued(figure: KeyFigure) -> KeyFigure {
+    KeyFigure { value: glue(&figure.value), note: glue(&figure.note), ..figure }
 }
 
 /// How to get the same run again.

@@ -51,7 +51,8 @@ fn suite(out: &mut String, run: &Run) {
             let _ = writeln!(out, "{}/>", case(&demand));
             continue;
         }
-        let found = e.found.map_or("no such value".into(), |value| format!("found {value}"));
+        let found =
+            e.found.map_or_else(|| "no such value".into(), |value| format!("found {value}"));
         let _ = writeln!(
             out,
             "{}>\n      <failure message=\"{}\"/>\n    </testcase>",

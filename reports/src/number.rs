@@ -76,7 +76,7 @@ fn group(digits: &str) -> String {
     let (sign, start) = if digits.starts_with('-') { ("-", 1) } else { ("", 0) };
     let mut shown = String::from(sign);
     for (i, digit) in digits[start..whole].chars().enumerate() {
-        if i > 0 && (whole - start - i) % 3 == 0 {
+        if i > 0 && (whole - start - i).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        let shown = [0.0, 0.004213, 0.5, 3.14159, 42.0, 99.96, 812.4, 12345.6, -1234567.0, 2e-9];
+        let shown = [0.0, 0.004213, 0.5, 3.1418, 42.0, 99.96, 812.4, 12345.6, -1234567.0, 2e-9];
         let shown: Vec<String> = shown.into_iter().map(decimal).collect();
         assert_eq!(
             shown,

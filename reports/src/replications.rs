@@ -51,7 +51,7 @@ pub fn table(runs: &[Run], wanted: &[&str]) -> Table {
         table.row([
             Cell::from(row.metric.as_str()),
             Cell::decimal(row.interval.mean),
-            row.interval.half.map_or(Cell::new("–", ""), Cell::decimal),
+            row.interval.half.map_or_else(|| Cell::new("–", ""), Cell::decimal),
             Cell::decimal(row.min),
             Cell::decimal(row.max),
             Cell::from(row.interval.n as u64),

@@ -23,12 +23,13 @@ pub(crate) struct Scale {
 impl Scale {
     /// From `low` to at least `high` in even steps, whose ends are round.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
-        let high = if high > low { high } else { low + 1.0 };
+        let low = if low.is_finite() { low } else { 0.0 };
+        let high = if high > low && high.is_finite() { high } else { low + 1.0 };
         let step = round_step((high - low) / 5.0);
         let (first, last) = ((low / step).floor(), (high / step - 1e-9).ceil());
         let count = (last - first) as u32;
         let values: Vec<f64> = (0..=count).map(|i| (first + f64::from(i)) * step).collect();
-        let digits = (-libm::floor(libm::log10(step) + 1e-9)).max(0.0) as usize;
+        let digits = (-libm::floor(libm::log10(step) + 1e-9)).clamp(0.0, 9.0) as usize;
         let label = |value: &f64| {
             let whole = digits == 0 && *value >= 0.0;
             if whole { number::count(value.round() as u64) } else { format!("{value:.digits$}") }
@@ -40,7 +41,9 @@ impl Scale {
     /// Exactly from `low` to `high`, with ticks at round values.
     pub(crate) fn exact(low: f64, high: f64) -> Self {
         let mut scale = Self::linear(low, high);
-        (scale.low, scale.high) = (low, if high > low { high } else { low + 1.0 });
+        if low.is_finite() && high.is_finite() && high > low {
+            (scale.low, scale.high) = (low, high);
+        }
         let (low, high) = (scale.low, scale.high);
         scale.ticks.retain(|(value, _)| (low..=high).contains(value));
         scale
@@ -48,8 +51,8 @@ impl Scale {
 
     /// By decades, with ticks at 1, 2 and 5.
     pub(crate) fn log(low: f64, high: f64) -> Self {
-        let low = low.max(1e-9);
-        let high = high.max(low * 10.0);
+        let low = if low.is_nan() { 1e-9 } else { low.clamp(1e-9, 1e15) };
+        let high = high.max(low * 10.0).min(1e16);
         let (first, last) = (libm::floor(libm::log10(low)), libm::ceil(libm::log10(high)));
         let few = high / low <= 1000.0;
         let mut ticks = Vec::new();
@@ -223,13 +226,14 @@ pub(crate) fn heading(
     legend: &[(&str, Colour)],
 ) -> Result<(), PlotError> {
     pen.text((left + 12.0, top + 24.0), title, Face::new(15.0, INK).bold())?;
-    let mut x = right;
-    for (name, colour) in legend.iter().rev() {
-        pen.text((x, top + 24.0), name, Face::new(12.0, INK).at(Anchor::End))?;
-        // Without font files the width is a guess; the room left is on the generous side.
-        x -= 6.9 * width_of(name) as f64 + 8.0;
-        pen.line(&[(x - 18.0, top + 24.0), (x, top + 24.0)], *colour, 3.0)?;
-        x -= 36.0;
+    // Without font files the width is a guess; the room left is on the generous side.
+    let room = |name: &str| 26.0 + 6.7 * width_of(name) as f64;
+    let mut x = right - legend.iter().map(|(name, _)| room(name)).sum::<f64>();
+    x -= 18.0 * legend.len().saturating_sub(1) as f64;
+    for (name, colour) in legend {
+        pen.line(&[(x, top + 24.0), (x + 18.0, top + 24.0)], *colour, 3.0)?;
+        pen.text((x + 25.0, top + 24.0), name, Face::new(12.0, INK))?;
+        x += room(name) + 18.0;
     }
     Ok(())
 }
@@ -274,5 +278,11 @@ mod tests {
         let scale = Scale::log(1.0, 100.0);
         assert_eq!((scale.share(0.0), scale.share(1e9)), (0.0, 1.0));
         assert_eq!(scale.share(10.0), 0.5);
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 0.0] {
+            for scale in [Scale::linear(0.0, odd), Scale::exact(odd, 1.0), Scale::log(odd, odd)] {
+                assert!(scale.ticks.len() < 60, "{odd}");
+            }
+            assert!(Scale::fitting([odd, 3.0].into_iter()).ticks.len() < 60, "{odd}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, INK};
 use super::pen::{Anchor, Face};
 use super::{Figure, PlotError, nothing, pen};
+use crate::facts::total;
 use crate::number;
 use crate::run::Artifacts;
 
@@ -34,7 +35,7 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
 
 fn draw(artifacts: &Artifacts, shares: &[f64]) -> Result<String, PlotError> {
     let slots: u64 = artifacts.node_jobs.iter().map(|(_, slots, _)| u64::from(*slots)).sum();
-    let jobs: u64 = artifacts.node_jobs.iter().map(|(_, _, jobs)| *jobs).sum();
+    let jobs = total(artifacts.node_jobs.iter().map(|(_, _, jobs)| *jobs));
     let fair = jobs as f64 / slots.max(1) as f64;
     let x_title = format!("{}, busiest first", number::counted(shares.len() as u64, "node"));
     let labels = Labels { title: TITLE, x: &x_title, y: "jobs per slot", legend: &[] };

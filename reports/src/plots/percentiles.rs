@@ -19,8 +19,11 @@ const NINES: f64 = 4.0;
 /// Points per nine.
 const STEPS: u32 = 50;
 
+/// Name, colour and points (nines, ms) of one histogram.
+type Line = (&'static str, Colour, Vec<(f64, f64)>);
+
 pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
-    let lines: Vec<(&str, Colour, Vec<(f64, f64)>)> = SERIES
+    let lines: Vec<Line> = SERIES
         .iter()
         .filter_map(|(key, name, colour)| Some((*name, *colour, artifacts.histograms.get(key)?)))
         .filter(|(_, _, histogram)| !histogram.is_empty())
@@ -41,7 +44,7 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
     })
 }
 
-fn draw(lines: &[(&str, Colour, Vec<(f64, f64)>)]) -> Result<String, PlotError> {
+fn draw(lines: &[Line]) -> Result<String, PlotError> {
     let legend: Vec<(&str, Colour)> = lines.iter().map(|(name, c, _)| (*name, *c)).collect();
     let labels = Labels { title: TITLE, x: "jobs at or below", y: "latency, ms", legend: &legend };
     let nines = [(0.0, "0 %"), (1.0, "90 %"), (2.0, "99 %"), (3.0, "99.9 %"), (4.0, "99.99 %")];

@@ -4,7 +4,7 @@ use super::axes::{Labels, WIDTH, heading};
 use super::palette::{GRID, INK, MUTED, ORANGE};
 use super::pen::{Anchor, Face};
 use super::{Figure, PlotError, nothing, pen};
-use crate::facts::{PAIRS_SHOWN, pairs_by_offered, ratio};
+use crate::facts::{PAIRS_SHOWN, pairs_by_offered, ratio, total};
 use crate::number::percent;
 use crate::run::Artifacts;
 use crate::table::width_of;
@@ -27,8 +27,8 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
         .collect();
     if pairs.len() > PAIRS_SHOWN {
         let rest = &pairs[PAIRS_SHOWN..];
-        let refused = rest.iter().map(|p| p.refused).sum();
-        let offered = rest.iter().map(|p| p.offered).sum();
+        let refused = total(rest.iter().map(|p| p.refused));
+        let offered = total(rest.iter().map(|p| p.offered));
         let name = format!("{} more", rest.len());
         rows.push(Row { name, ratio: ratio(refused, offered), floor: None });
     }
