@@ -32,9 +32,12 @@ pub(crate) enum Failure {
     /// A scenario asks for what does not go together.
     #[error("error: {0}")]
     Sim(#[from] lingua_sim::SimError),
-    /// Results cannot be read or written.
+    /// Results cannot be written.
     #[error("error: {0}")]
-    Report(#[from] lingua_reports::files::FilesError),
+    Write(#[from] lingua_reports::files::WriteError),
+    /// Results cannot be read.
+    #[error("error: {0}")]
+    Read(#[from] lingua_reports::files::ReadError),
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),

@@ -1,119 +1,257 @@
-//! Two runs side by side: only what met the same arrivals is compared.
+//! Two runs, or two lists of paired runs, side by side.
 
-use crate::metrics;
+use std::collections::BTreeMap;
+
+use crate::metrics::{check_path, numbers};
 use crate::number::{decimal, percent};
-use crate::run::{Kind, Run};
+use crate::run::Run;
+use crate::stats::{Interval, mean, paired_difference};
 use crate::table::{Align, Cell, Table};
 
-/// Quantities compared, by their path, and whether a larger value is worse.
-const COMPARED: [(&str, bool); 13] = [
-    ("carried_per_s", false),
-    ("refused_ratio", true),
-    ("utilisation", false),
-    ("latency_ms.dispatch.p50", true),
-    ("latency_ms.dispatch.p99", true),
-    ("latency_ms.dispatch_net.p50", true),
-    ("latency_ms.dispatch_net.p99", true),
-    ("latency_ms.response.p50", true),
-    ("latency_ms.response.p99", true),
-    ("oversold.assignments", true),
-    ("broken_segments.count", true),
-    ("jobs.failed", true),
-    ("fairness.max_over_mean", true),
+/// Metrics shown first, in this order; the others follow by name where they differ.
+const FIRST: [&str; 14] = [
+    "carried_per_s",
+    "refused_ratio",
+    "erlang_b",
+    "utilisation",
+    "latency_ms.dispatch_net.p50",
+    "latency_ms.dispatch_net.p99",
+    "latency_ms.response.p50",
+    "latency_ms.response.p99",
+    "oversold.assignments",
+    "oversold.excess_seconds",
+    "affinity.kept",
+    "broken_segments.count",
+    "fairness.jain",
+    "scheduler.busy",
 ];
 
-/// Why two runs cannot be compared, or a limit cannot be read.
+/// Why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// They met different arrivals.
+    /// Nothing on one side.
+    #[error("there is no run on one side; name at least one directory for each")]
+    Empty,
+    /// Lists of different length.
+    #[error("{a} runs cannot be paired with {b}; give both sides the same seeds")]
+    Unpaired {
+        /// Runs on the first side.
+        a: usize,
+        /// Runs on the second side.
+        b: usize,
+    },
+    /// The runs did not meet the same arrivals.
     #[error(
-        "the runs met different arrivals ({a} and {b}): run both with the same sessions, arrivals \
-         and seed"
+        "pair {pair}: the runs met different arrivals ({a} and {b}), so their difference says \
+         nothing; use the same scenario of arrivals and the same seed"
     )]
     Arrivals {
-        /// Digest of the first run's arrivals.
+        /// Which pair, from 1.
+        pair: usize,
+        /// Arrivals digest of the first.
         a: String,
-        /// And of the second one's.
+        /// Arrivals digest of the second.
         b: String,
     },
-    /// A limit of a regression that cannot be read.
-    #[error("`{0}`: write a metric and a percentage, such as p99=10%")]
+    /// A limit that is not `metric=10%`.
+    #[error("`{0}` is no limit; write it as metric=10%")]
     Limit(String),
-    /// A metric that the runs do not have.
-    #[error("`{0}` is no metric of these runs; did you mean `{1}`?")]
-    Metric(String, String),
+    /// A metric that does not exist.
+    #[error(transparent)]
+    Metric(#[from] crate::metrics::MetricError),
 }
 
-/// The table of differences. A prediction and a measurement may be compared although their
-/// arrivals are drawn differently.
-///
-/// # Errors
-/// Two runs of one kind met different arrivals.
-pub fn table(a: &Run, b: &Run) -> Result<Table, CompareError> {
-    comparable(a, b)?;
-    let mut table = Table::new(&[
-        ("metric", Align::Left),
-        ("A", Align::Right),
-        ("B", Align::Right),
-        ("B − A", Align::Right),
-        ("relative", Align::Right),
-    ]);
-    for (path, _) in COMPARED {
-        let (Some(x), Some(y)) = (metrics::number(a, path), metrics::number(b, path)) else {
-            continue;
+/// One metric on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Dotted path.
+    pub metric: String,
+    /// Mean of the first side.
+    pub a: f64,
+    /// Mean of the second side.
+    pub b: f64,
+    /// Mean of `b − a`, with a paired interval when there are several pairs.
+    pub difference: Interval,
+    /// `(b − a) / |a|`; absent when a is zero.
+    pub relative: Option<f64>,
+}
+
+/// A comparison: rows in reading order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// A row for every metric that both sides have.
+    pub rows: Vec<Row>,
+    /// Whether a prediction stands against a measurement.
+    pub kinds_differ: bool,
+}
+
+/// Compares two runs that met the same arrivals. Simulated may stand against measured.
+pub fn compare(a: &Run, b: &Run) -> Result<Comparison, CompareError> {
+    compare_paired(std::slice::from_ref(a), std::slice::from_ref(b))
+}
+
+/// Compares two lists of runs pair by pair; each pair must have met the same arrivals.
+pub fn compare_paired(a: &[Run], b: &[Run]) -> Result<Comparison, CompareError> {
+    if a.is_empty() || b.is_empty() {
+        return Err(CompareError::Empty);
+    }
+    if a.len() != b.len() {
+        return Err(CompareError::Unpaired { a: a.len(), b: b.len() });
+    }
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        if a.arrivals_digest != b.arrivals_digest {
+            let (a, b) = (a.arrivals_digest.clone(), b.arrivals_digest.clone());
+            return Err(CompareError::Arrivals { pair: i + 1, a, b });
+        }
+    }
+    let (left, right) = (columns(a), columns(b));
+    let shared = left.keys().filter(|name| right.contains_key(*name)).cloned().collect();
+    let rows = in_order(shared).into_iter().map(|name| row(&left[&name], &right[&name], name));
+    let kinds_differ = a.iter().zip(b).any(|(a, b)| a.kind != b.kind);
+    Ok(Comparison { rows: rows.collect(), kinds_differ })
+}
+
+/// Values by metric, for metrics that every run has.
+pub(crate) fn columns(runs: &[Run]) -> BTreeMap<String, Vec<f64>> {
+    let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for (name, value) in numbers(run).into_iter().filter(|(name, _)| name != "seed") {
+            columns.entry(name).or_default().push(value);
+        }
+    }
+    columns.retain(|_, values| values.len() == runs.len());
+    columns
+}
+
+/// The metrics people look for first, then the others by name.
+pub(crate) fn in_order(mut names: Vec<String>) -> Vec<String> {
+    let place = |name: &String| FIRST.iter().position(|first| first == name);
+    names.sort_by_key(|name| (place(name).unwrap_or(FIRST.len()), name.clone()));
+    names
+}
+
+fn row(a: &[f64], b: &[f64], metric: String) -> Row {
+    let difference = paired_difference(a, b);
+    let (a, b) = (mean(a), mean(b));
+    let relative = (a != 0.0).then(|| (b - a) / a.abs());
+    Row { metric, a, b, difference, relative }
+}
+
+impl Comparison {
+    /// Rows as a table: the first metrics always, the others where both sides differ.
+    pub fn table(&self) -> Table {
+        let right = ["A", "B", "difference", "± 95 %", "relative"].map(|n| (n, Align::Right));
+        let mut columns = vec![("metric", Align::Left)];
+        columns.extend(right);
+        let mut table = Table::new(&columns);
+        let first = |row: &&Row| FIRST.contains(&row.metric.as_str()) || row.a != row.b;
+        for row in self.rows.iter().filter(first) {
+            let sure = row.difference.excludes_zero();
+            let mark = if sure { " *" } else { "" };
+            let half = row.difference.half;
+            table.row([
+                Cell::from(row.metric.as_str()),
+                Cell::decimal(row.a),
+                Cell::decimal(row.b),
+                Cell::decimal(row.difference.mean),
+                half.map_or_else(
+                    || Cell::new("–", ""),
+                    |half| Cell::new(format!("{}{mark}", decimal(half)), half.to_string()),
+                ),
+                row.relative
+                    .map_or_else(|| Cell::new("–", ""), |r| Cell::new(signed(r), r.to_string())),
+            ]);
+        }
+        table
+    }
+
+    /// The limits that B breaks against A.
+    pub fn regressions(&self, limits: &[MaxRegress]) -> Vec<Regression> {
+        let broken = |limit: &MaxRegress| {
+            let row = self.rows.iter().find(|row| row.metric == limit.metric)?;
+            let worse = if higher_is_better(&limit.metric) { row.a - row.b } else { row.b - row.a };
+            // From nothing, any growth is beyond every share.
+            let by = if row.a == 0.0 {
+                if worse > 0.0 { f64::INFINITY } else { 0.0 }
+            } else {
+                worse / row.a.abs()
+            };
+            let (a, b) = (row.a, row.b);
+            let metric = limit.metric.clone();
+            (by > limit.share).then_some(Regression { metric, a, b, by, allowed: limit.share })
         };
-        let relative = if x == 0.0 { "n/a".to_owned() } else { percent((y - x) / x) };
-        table.row([
-            Cell::from(path),
-            Cell::decimal(x),
-            Cell::decimal(y),
-            Cell::decimal(y - x),
-            Cell::from(relative),
-        ]);
+        limits.iter().filter_map(broken).collect()
     }
-    Ok(table)
 }
 
-fn comparable(a: &Run, b: &Run) -> Result<(), CompareError> {
-    let one_kind = a.kind == Kind::Sim && b.kind == Kind::Sim;
-    if one_kind && a.arrivals_digest != b.arrivals_digest {
-        return Err(CompareError::Arrivals {
-            a: a.arrivals_digest.clone(),
-            b: b.arrivals_digest.clone(),
-        });
-    }
-    Ok(())
+/// How much worse a metric may get, as a share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MaxRegress {
+    /// Dotted path.
+    pub metric: String,
+    /// Largest share by which it may get worse.
+    pub share: f64,
 }
 
-/// A metric of B that is worse than A's by more than is allowed, as a sentence.
-///
-/// A limit is `metric=percent`; `p99` alone means `latency_ms.dispatch_net.p99`.
-///
-/// # Errors
-/// The limit cannot be read, or names no metric.
-pub fn regression(a: &Run, b: &Run, limit: &str) -> Result<Option<String>, CompareError> {
-    let wrong = || CompareError::Limit(limit.to_owned());
-    let (name, allowed) = limit.split_once('=').ok_or_else(wrong)?;
-    let allowed: f64 = allowed.trim_end_matches('%').trim().parse().map_err(|_| wrong())?;
-    if !allowed.is_finite() || allowed < 0.0 {
-        return Err(wrong());
+impl std::str::FromStr for MaxRegress {
+    type Err = CompareError;
+
+    /// Reads `metric=10%`.
+    fn from_str(text: &str) -> Result<Self, CompareError> {
+        let wrong = || CompareError::Limit(text.into());
+        let (metric, limit) = text.split_once('=').ok_or_else(wrong)?;
+        let number = limit.trim().strip_suffix('%').ok_or_else(wrong)?.trim();
+        let share = number.parse::<f64>().map_err(|_| wrong())? / 100.0;
+        if !share.is_finite() || share < 0.0 {
+            return Err(wrong());
+        }
+        check_path(metric.trim())?;
+        Ok(Self { metric: metric.trim().into(), share })
     }
-    let path = match name {
-        "p50" | "p90" | "p99" | "p999" | "mean" => format!("latency_ms.dispatch_net.{name}"),
-        other => other.to_owned(),
-    };
-    let (Some(x), Some(y)) = (metrics::number(a, &path), metrics::number(b, &path)) else {
-        let known = metrics::known_paths();
-        let near = metrics::nearest(&path, &known).to_owned();
-        return Err(CompareError::Metric(path, near));
-    };
-    let larger_is_worse =
-        COMPARED.iter().find(|(known, _)| *known == path).is_none_or(|&(_, worse)| worse);
-    let worse_by = if larger_is_worse { y - x } else { x - y };
-    let too_much = worse_by > x.abs() * allowed / 100.0;
-    Ok(too_much.then(|| {
-        format!("{path} went from {} to {}, more than {allowed} % worse", decimal(x), decimal(y))
-    }))
+}
+
+/// A metric that got worse by more than it may.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regression {
+    /// Dotted path.
+    pub metric: String,
+    /// Before.
+    pub a: f64,
+    /// After.
+    pub b: f64,
+    /// By which share it is worse.
+    pub by: f64,
+    /// By which share it might have been.
+    pub allowed: f64,
+}
+
+impl std::fmt::Display for Regression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (a, b) = (decimal(self.a), decimal(self.b));
+        let by = if self.by.is_finite() { percent(self.by) } else { "without bound".into() };
+        let allowed = percent(self.allowed);
+        write!(f, "{}: {a} → {b}, worse by {by}, allowed {allowed}", self.metric)
+    }
+}
+
+/// Whether more of a metric is better; of most, less is.
+pub fn higher_is_better(metric: &str) -> bool {
+    const BETTER: [&str; 8] = [
+        "carried_per_s",
+        "utilisation",
+        "jobs.completed",
+        "jobs.dispatched",
+        "jobs.offered",
+        "affinity.kept",
+        "fairness.jain",
+        "headroom",
+    ];
+    BETTER.contains(&metric)
+}
+
+fn signed(share: f64) -> String {
+    let plus = if share > 0.0 { "+" } else { "" };
+    format!("{plus}{}", percent(share))
 }
 
 #[cfg(test)]
@@ -121,26 +259,56 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    #[test]
-    fn other_arrivals_are_not_compared() {
-        let a = fixture::artifacts().run;
-        let mut b = a.clone();
-        assert!(table(&a, &b).is_ok());
-        b.arrivals_digest = "other".into();
-        assert!(matches!(table(&a, &b), Err(CompareError::Arrivals { .. })));
+    fn slower() -> Run {
+        let mut run = fixture::run();
+        run.latency_ms.dispatch_net.p99 *= 1.2;
+        run.refused_ratio *= 0.5;
+        run
     }
 
     #[test]
-    fn a_regression_is_one_in_the_bad_direction_only() {
-        let a = fixture::artifacts().run;
-        let mut b = a.clone();
-        b.latency_ms.dispatch_net.p99 *= 1.2;
-        b.carried_per_s *= 1.2;
-        assert!(regression(&a, &b, "p99=10%").unwrap().is_some());
-        assert!(regression(&a, &b, "p99=30%").unwrap().is_none());
-        assert!(regression(&a, &b, "carried_per_s=1%").unwrap().is_none());
-        assert!(regression(&b, &a, "carried_per_s=1%").unwrap().is_some());
-        assert!(regression(&a, &b, "p99").is_err());
-        assert!(regression(&a, &b, "nothing=1%").is_err());
+    fn differences_are_shown() {
+        let comparison = compare(&fixture::run(), &slower()).unwrap();
+        insta::assert_snapshot!(comparison.table().to_text(100));
+    }
+
+    #[test]
+    fn other_arrivals_are_refused() {
+        let mut other = slower();
+        other.arrivals_digest = "0".into();
+        let refusal = compare(&fixture::run(), &other).unwrap_err();
+        assert!(matches!(refusal, CompareError::Arrivals { pair: 1, .. }));
+        assert_eq!(compare_paired(&[], &[]), Err(CompareError::Empty));
+        let two = [slower(), slower()];
+        let refusal = compare_paired(&[fixture::run()], &two).unwrap_err();
+        assert_eq!(refusal, CompareError::Unpaired { a: 1, b: 2 });
+    }
+
+    #[test]
+    fn regressions_are_found_in_the_bad_direction_only() {
+        let comparison = compare(&fixture::run(), &slower()).unwrap();
+        let limits: Vec<MaxRegress> =
+            ["latency_ms.dispatch_net.p99=10%", "refused_ratio=0%", "carried_per_s=1 %"]
+                .map(|text| text.parse().unwrap())
+                .into();
+        let found = comparison.regressions(&limits);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].to_string(),
+            "latency_ms.dispatch_net.p99: 5.62 → 6.74, worse by 20.0 %, allowed 10.0 %"
+        );
+        for wrong in ["refused_ratio", "refused_ratio=x%", "refused_ratio=-1%", "no.such=1%"] {
+            assert!(wrong.parse::<MaxRegress>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn pairs_give_an_interval() {
+        let a = [fixture::run(), fixture::run()];
+        let mut b = [slower(), slower()];
+        b[1].refused_ratio *= 1.01;
+        let comparison = compare_paired(&a, &b).unwrap();
+        let row = comparison.rows.iter().find(|row| row.metric == "refused_ratio").unwrap();
+        assert!(row.difference.half.is_some() && row.difference.excludes_zero());
     }
 }

@@ -1,140 +1,192 @@
-//! The files of a run (DESIGN section 7): equal artifacts give equal bytes, `machine.json` apart.
+//! The files a run leaves in its directory, and reading a run back.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
+use crate::capacity::CapacityRow;
+use crate::plots::PlotError;
 use crate::run::{Artifacts, Run, SCHEMA_VERSION};
-use crate::{hgrm, hlog, html, markdown, plots, timeseries};
+use crate::{capacity, hgrm, hlog, html, markdown, plots, timeseries};
 
-/// Largest `run.json` that is read back.
-const BYTES_MAX: u64 = 64 << 20;
-
-/// A folder of results that cannot be written or read.
+/// Why the files of a run could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum FilesError {
-    /// The system refuses.
-    #[error("{path}: {source}")]
+pub enum WriteError {
+    /// The directory or a file in it.
+    #[error("cannot write {}: {source}; choose another directory or free this one", path.display())]
     Io {
-        /// Which file or folder.
+        /// What could not be written.
         path: PathBuf,
-        /// What it says.
+        /// Why.
         source: std::io::Error,
     },
-    /// `run.json` is not one of ours.
-    #[error("{path}: {what}")]
-    NoRun {
-        /// Which file.
+    /// A record that cannot be put into JSON.
+    #[error("cannot put the run into JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A figure.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+    /// The page.
+    #[error("cannot make the page: {0}")]
+    Page(#[from] askama::Error),
+}
+
+/// Why a run could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No file, or not readable.
+    #[error("cannot read {}: {source}; name the directory that a run wrote with --out", path.display())]
+    Io {
+        /// What could not be read.
         path: PathBuf,
-        /// What is wrong, and the mend.
-        what: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not a run of ours.
+    #[error("{} is not a run: {source}; run the scenario again to replace it", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Where it goes wrong.
+        source: serde_json::Error,
+    },
+    /// Written by another version.
+    #[error(
+        "{} has schema version {found}, this version reads {SCHEMA_VERSION}; \
+         run the scenario again, or read it with the version that wrote it", path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
     },
 }
 
-/// Writes all files of a run into a folder, which is made if it is not there.
+/// Writes all files of a run into a directory, which is made where it is missing.
+pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), WriteError> {
+    contents(artifacts)?.into_iter().try_for_each(|(name, bytes)| write(&dir.join(name), &bytes))
+}
+
+/// Writes `capacity.csv` into a directory, which is made where it is missing.
+pub fn write_capacity(dir: &Path, rows: &[CapacityRow]) -> Result<(), WriteError> {
+    write(&dir.join("capacity.csv"), capacity::csv(rows).as_bytes())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let failed = |path: &Path, source| WriteError::Io { path: path.into(), source };
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|source| failed(parent, source))?;
+    }
+    fs::write(path, bytes).map_err(|source| failed(path, source))
+}
+
+/// Every file of a run: its path below the directory, and its bytes.
 ///
-/// # Errors
-/// The folder or a file cannot be written.
-pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), FilesError> {
+/// All but `machine.json` depend on nothing but the run itself.
+pub fn contents(artifacts: &Artifacts) -> Result<Vec<(String, Vec<u8>)>, WriteError> {
     let run = &artifacts.run;
-    let plots_dir = dir.join("plots");
-    io(&plots_dir, std::fs::create_dir_all(&plots_dir))?;
-    let write = |name: &str, bytes: &[u8]| {
-        let path = dir.join(name);
-        io(&path, std::fs::write(&path, bytes))
-    };
-    write("run.json", json(run).as_bytes())?;
-    write("machine.json", json(&artifacts.machine).as_bytes())?;
-    write("timeseries.csv", timeseries::csv(&artifacts.timeseries).as_bytes())?;
+    let figures = plots::figures(artifacts)?;
+    let mut files = vec![
+        ("run.json".into(), json(run)?),
+        ("machine.json".into(), json(&artifacts.machine)?),
+        ("summary.md".into(), markdown::summary(run, &figures).into_bytes()),
+        ("report.html".into(), html::page(run, &figures)?.into_bytes()),
+        ("timeseries.csv".into(), timeseries::csv(&artifacts.timeseries).into_bytes()),
+    ];
     for (name, histogram) in &artifacts.histograms {
-        if histogram.is_empty() {
-            continue;
-        }
-        let path = dir.join(format!("{name}.hlog"));
-        let log = hlog::bytes(histogram, artifacts.warmup_s, run.duration_s);
-        write(&format!("{name}.hlog"), &io(&path, log)?)?;
-        write(&format!("{name}.hgrm"), hgrm::text(histogram).as_bytes())?;
+        let log = hlog::bytes(histogram, artifacts.warmup_s, run.duration_s)
+            .map_err(|source| WriteError::Io { path: format!("{name}.hlog").into(), source })?;
+        files.push((format!("{name}.hlog"), log));
+        files.push((format!("{name}.hgrm"), hgrm::text(histogram).into_bytes()));
     }
-    let drawn = plots::all(artifacts);
-    for plot in &drawn {
-        write(&format!("plots/{}.svg", plot.file), plot.svg.as_bytes())?;
-    }
-    write("summary.md", markdown::summary(run, &drawn).as_bytes())?;
-    write("report.html", html::page(artifacts, &drawn).as_bytes())
+    let drawings = figures.into_iter();
+    files.extend(drawings.map(|f| (format!("plots/{}.svg", f.name), f.svg.into_bytes())));
+    Ok(files)
 }
 
-/// Reads the record of a finished run.
-///
-/// # Errors
-/// There is none, or it is of another schema.
-pub fn read_run(dir: &Path) -> Result<Run, FilesError> {
-    let path = dir.join("run.json");
-    let no_run = |what: String| FilesError::NoRun { path: path.clone(), what };
-    let meta = std::fs::metadata(&path)
-        .map_err(|_| no_run("there is none: name the folder that a run was written to".into()))?;
-    if meta.len() > BYTES_MAX {
-        return Err(no_run(format!("has {} bytes, at most {BYTES_MAX} are read", meta.len())));
+/// Reads the run that a directory (or a `run.json` itself) holds.
+pub fn read_run(path: &Path) -> Result<Run, ReadError> {
+    let path = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(ReadError::Io { path, source }),
+    };
+    let value: serde_json::Value = match serde_json::from_slice(&text) {
+        Ok(value) => value,
+        Err(source) => return Err(ReadError::Json { path, source }),
+    };
+    // The version comes first: a run of another version may lack fields that this one needs.
+    let found = value.get("schema_version").and_then(serde_json::Value::as_u64);
+    if let Some(found) = found.filter(|found| *found != u64::from(SCHEMA_VERSION)) {
+        return Err(ReadError::Version { path, found });
     }
-    let text = io(&path, std::fs::read_to_string(&path))?;
-    let version = serde_json::from_str::<serde_json::Value>(&text)
-        .map_err(|error| no_run(format!("is no JSON: {error}")))?["schema_version"]
-        .as_u64();
-    if version != Some(u64::from(SCHEMA_VERSION)) {
-        let found = version.map_or_else(|| "none".to_owned(), |version| version.to_string());
-        return Err(no_run(format!(
-            "has schema version {found}, this tool reads {SCHEMA_VERSION}: run it again"
-        )));
-    }
-    serde_json::from_str(&text).map_err(|error| no_run(format!("is no run: {error}")))
+    // From the text once more, so that an error names line and column.
+    serde_json::from_slice(&text).map_err(|source| ReadError::Json { path, source })
 }
 
-fn json(value: &impl serde::Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
-}
-
-fn io<T>(path: &Path, result: std::io::Result<T>) -> Result<T, FilesError> {
-    result.map_err(|source| FilesError::Io { path: path.to_owned(), source })
+fn json(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::run::Machine;
 
-    #[test]
-    fn equal_artifacts_give_equal_bytes_and_the_record_is_read_back() {
-        let artifacts = fixture::artifacts();
-        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        write_dir(a.path(), &artifacts).unwrap();
-        write_dir(b.path(), &artifacts).unwrap();
-        let mut names = Vec::new();
-        for folder in ["", "plots"] {
-            for entry in std::fs::read_dir(a.path().join(folder)).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_file() {
-                    names.push(path.strip_prefix(a.path()).unwrap().to_owned());
-                }
+    fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(tree(&path));
+            } else {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                found.push((name, fs::read(&path).unwrap()));
             }
         }
-        assert!(names.len() > 12, "{names:?}");
-        for name in names {
-            let read = |dir: &Path| std::fs::read(dir.join(&name)).unwrap();
-            assert!(read(a.path()) == read(b.path()), "{name:?}");
-        }
-        assert_eq!(read_run(a.path()).unwrap(), artifacts.run);
+        found.sort();
+        found
     }
 
     #[test]
-    fn what_is_no_run_is_told_so() {
+    fn equal_artifacts_give_equal_bytes_on_every_machine() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write_dir(a.path(), &fixture::artifacts()).unwrap();
+        let other = Artifacts { machine: Machine::default(), ..fixture::artifacts() };
+        write_dir(&b.path().join("made/below"), &other).unwrap();
+        let (a, b) = (tree(a.path()), tree(b.path()));
+        assert_eq!(a.len(), b.len());
+        for ((name, ours), (_, theirs)) in a.iter().zip(&b) {
+            assert_eq!(ours == theirs, name != "machine.json", "{name}");
+        }
+        let names: Vec<&str> = a.iter().map(|(name, _)| name.as_str()).collect();
+        insta::assert_snapshot!(names.join("\n"));
+    }
+
+    #[test]
+    fn a_run_reads_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let told = |text: &str| {
-            std::fs::write(dir.path().join("run.json"), text).unwrap();
-            read_run(dir.path()).unwrap_err().to_string()
-        };
-        assert!(told("{").contains("is no JSON"));
-        assert!(told("{\"schema_version\": 99}").contains("schema version 99"));
-        assert!(told("{\"schema_version\": 1}").contains("is no run"));
-        let empty = tempfile::tempdir().unwrap();
-        assert!(read_run(empty.path()).unwrap_err().to_string().contains("there is none"));
+        write_dir(dir.path(), &fixture::artifacts()).unwrap();
+        assert_eq!(read_run(dir.path()).unwrap(), fixture::run());
+        assert_eq!(read_run(&dir.path().join("run.json")).unwrap(), fixture::run());
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_mend() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("run.json");
+        let message = || read_run(dir.path()).unwrap_err().to_string();
+        assert!(message().contains("run.json") && message().contains("--out"));
+        fs::write(&file, "{\"schema_version\": 99}").unwrap();
+        assert!(message().contains("schema version 99"));
+        fs::write(&file, "{\"schema_version\": 1}").unwrap();
+        assert!(message().contains("missing field"));
+        let blocked = write_dir(&file, &fixture::artifacts()).unwrap_err().to_string();
+        assert!(blocked.contains("run.json"), "{blocked}");
     }
 }

@@ -1,64 +1,152 @@
-//! One self-contained page that a person enjoys reading.
+//! `report.html`: one self-contained page about one run.
 
 use askama::Template;
 
 use crate::facts::{self, KeyFigure};
-use crate::plots::Plot;
-use crate::run::Artifacts;
-use crate::table::Table;
+use crate::markdown::identity;
+use crate::plots::Figure;
+use crate::run::Run;
+use crate::table::{Align, Table};
 
+/// What the template shows.
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
-    title: &'a str,
-    headline: String,
-    setting: String,
+    run: &'a Run,
     verdict: &'static str,
     tone: &'static str,
-    reasons: &'a [String],
-    figures: Vec<KeyFigure>,
-    plots: &'a [Plot],
-    tables: Vec<Named>,
-    digest: &'a str,
-    sha256: &'a str,
-    seed: u64,
+    headline: String,
+    setting: String,
+    key_figures: Vec<KeyFigure>,
+    figures: &'a [Figure],
+    tables: Vec<Section>,
+    accounts: String,
+    identity: [(&'static str, String); 6],
+    command: String,
 }
 
-struct Named {
+/// A table with its heading and a sentence that explains it.
+struct Section {
     title: &'static str,
+    words: &'static str,
     table: Table,
 }
 
-/// The page of a run.
-pub fn page(artifacts: &Artifacts, plots: &[Plot]) -> String {
-    let run = &artifacts.run;
+impl Section {
+    fn right(align: &Align) -> bool {
+        *align == Align::Right
+    }
+}
+
+/// The page of a run with its figures inlined.
+pub fn page(run: &Run, figures: &[Figure]) -> Result<String, askama::Error> {
     let (verdict, tone) = facts::verdict(run.verdict);
-    let tables = [
-        ("Latency", facts::latency_table(run)),
-        ("Refused per pair", facts::pairs_table(run)),
-        ("Accounts", facts::accounts_table(run)),
-        ("Expectations", facts::expectations_table(run)),
-        ("Rare paths reached", facts::counts_table("path", &run.sometimes)),
-        ("Where the inputs come from", facts::inputs_table(run)),
-    ];
     let page = Page {
-        title: &run.scenario.name,
-        headline: facts::headline(run),
-        setting: facts::setting(run),
+        run,
         verdict,
         tone: tone.name(),
-        reasons: &run.reasons,
-        figures: facts::key_figures(run),
-        plots,
-        tables: tables
-            .into_iter()
-            .filter(|(_, table)| !table.is_empty())
-            .map(|(title, table)| Named { title, table })
-            .collect(),
-        digest: &run.digest,
-        sha256: &run.scenario.sha256,
-        seed: run.seed,
+        headline: glue(&facts::headline(run)),
+        setting: facts::setting(run),
+        key_figures: facts::key_figures(run).into_iter().map(glued).collect(),
+        figures,
+        tables: sections(run),
+        accounts: facts::accounts(run),
+        identity: identity(run),
+        command: command(run),
     };
-    // The template has no fallible part.
-    page.render().unwrap_or_default()
+    let mut text = page.render()?;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Keeps numbers and their units on one line.
+fn glue(text: &str) -> String {
+    [" ms", " %", " jobs/s", " ×"].iter().fold(text.to_string(), |text, unit| {
+        let spaced = unit.replace(' ', "\u{a0}");
+        // Only after a digit: other words may break.
+        (0..=9).fold(text, |text, digit| {
+            text.replace(&format!("{digit}{unit}"), &format!("{digit}{spaced}"))
+        })
+    })
+}
+
+fn glued(figure: KeyFigure) -> KeyFigure {
+    KeyFigure { value: glue(&figure.value), note: glue(&figure.note), ..figure }
+}
+
+/// How to get the same run again.
+fn command(run: &Run) -> String {
+    let verb = match run.kind {
+        crate::run::Kind::Sim => "sim",
+        crate::run::Kind::Load => "load",
+    };
+    format!("lingua {verb} SCENARIO.toml --seed {} --out DIR", run.seed)
+}
+
+fn sections(run: &Run) -> Vec<Section> {
+    let section = |title, words, table| Section { title, words, table };
+    let mut sections = vec![
+        section(
+            "Expectations",
+            "What the scenario demands of this run, and what was found.",
+            facts::expectations_table(run),
+        ),
+        section(
+            "Latency",
+            "Milliseconds. Dispatch net is dispatch without the configured hangover; goals and \
+             limits mean dispatch net.",
+            facts::latency_table(run),
+        ),
+        section(
+            "Refused per pair",
+            "Pairs with most jobs first. Erlang B is the floor for a scheduler without a queue; \
+             it applies where a pair's nodes serve no other pair. z is the distance from it in \
+             standard errors.",
+            facts::pairs_table(run),
+        ),
+        section(
+            "Refused by cause",
+            "Why jobs got no node.",
+            facts::counts_table("cause", &run.refused_by_cause),
+        ),
+        section("Accounts", "Where every offered job ended.", facts::accounts_table(run)),
+        section(
+            "Invariants not promised here",
+            "What this configuration does not promise is counted; a promised invariant that breaks \
+             ends the run.",
+            facts::counts_table("invariant, times broken", &run.invariants),
+        ),
+        section(
+            "Rare paths reached",
+            "A path that was never reached was not tested by this run.",
+            facts::counts_table("path", &run.sometimes),
+        ),
+        section(
+            "Inputs",
+            "Numbers are as good as what goes in: measured on a machine, or assumed.",
+            facts::inputs_table(run),
+        ),
+    ];
+    sections.retain(|section| !section.table.is_empty());
+    sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_page_needs_no_network_and_escapes_what_it_shows() {
+        let artifacts = fixture::artifacts();
+        let figures = crate::plots::figures(&artifacts).unwrap();
+        let text = page(&fixture::bad_run(), &figures).unwrap();
+        for outside in ["src=", "href=\"http", "@import", "url(", "<script"] {
+            assert!(!text.contains(outside), "{outside}");
+        }
+        assert!(text.contains("The deployed scheduler &#60;as it is&#62;"));
+        assert_eq!(text.matches("<svg ").count(), figures.len());
+    }
 }

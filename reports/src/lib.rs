@@ -3,6 +3,7 @@
 //! Everything here is a pure function of its input: equal artifacts give equal bytes on every
 //! machine. Logarithms and powers come from `libm` for that reason, and nothing here reads a clock.
 
+pub mod capacity;
 pub mod compare;
 pub mod facts;
 pub mod files;

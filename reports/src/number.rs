@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        let shown = [0.0, 0.004213, 0.5, 3.24159, 42.0, 99.96, 812.4, 12345.6, -1234567.0, 2e-9];
+        let shown = [0.0, 0.004213, 0.5, 3.1418, 42.0, 99.96, 812.4, 12345.6, -1234567.0, 2e-9];
         let shown: Vec<String> = shown.into_iter().map(decimal).collect();
         assert_eq!(
             shown,

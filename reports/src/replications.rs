@@ -1,54 +1,78 @@
 //! Several runs of one scenario with different seeds: means with 95 % intervals.
 
-use crate::metrics;
-use crate::number::decimal;
+use crate::compare::{columns, in_order};
 use crate::run::Run;
-use crate::stats;
+use crate::stats::{Interval, interval};
 use crate::table::{Align, Cell, Table};
 
-/// What is shown, by its path in `run.json`.
-const SHOWN: [&str; 14] = [
-    "carried_per_s",
-    "refused_ratio",
-    "utilisation",
-    "latency_ms.dispatch_net.p50",
-    "latency_ms.dispatch_net.p99",
-    "latency_ms.response.p50",
-    "latency_ms.response.p99",
-    "latency_ms.wait.mean",
-    "oversold.assignments",
-    "jobs.failed",
-    "jobs.timed_out",
-    "jobs.lost",
-    "broken_segments.count",
-    "headroom",
-];
+/// One metric over all replications.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Dotted path.
+    pub metric: String,
+    /// Mean and interval.
+    pub interval: Interval,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+}
 
-/// One row per metric: mean, half width of the 95 % interval, smallest, largest.
-pub fn summary(runs: &[&Run]) -> Table {
-    let mut table = Table::new(&[
-        ("metric", Align::Left),
-        ("mean", Align::Right),
-        ("± 95 %", Align::Right),
-        ("min", Align::Right),
-        ("max", Align::Right),
-    ]);
-    for path in SHOWN {
-        let values: Vec<f64> = runs.iter().filter_map(|run| metrics::number(run, path)).collect();
-        if values.is_empty() {
-            continue;
+/// Every metric that all runs have, in reading order; pairs and bounds included.
+pub fn rows(runs: &[Run]) -> Vec<Row> {
+    let columns = columns(runs);
+    let names = in_order(columns.keys().cloned().collect());
+    let row = |metric: String| {
+        let values = &columns[&metric];
+        Row {
+            interval: interval(values),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            metric,
         }
-        let interval = stats::interval(&values);
-        let half = interval.half.map_or_else(|| "n/a".to_owned(), decimal);
-        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    };
+    names.into_iter().map(row).collect()
+}
+
+/// The metrics worth a line as a table: `wanted` paths in their order, or those that vary.
+pub fn table(runs: &[Run], wanted: &[&str]) -> Table {
+    let right = ["mean", "± 95 %", "min", "max", "runs"].map(|name| (name, Align::Right));
+    let mut columns = vec![("metric", Align::Left)];
+    columns.extend(right);
+    let mut table = Table::new(&columns);
+    let rows = rows(runs);
+    let chosen: Vec<&Row> = if wanted.is_empty() {
+        let aside = |row: &Row| row.metric.starts_with("pairs.") || row.metric == "events";
+        rows.iter().filter(|row| row.min != row.max && !aside(row)).collect()
+    } else {
+        wanted.iter().filter_map(|name| rows.iter().find(|row| row.metric == *name)).collect()
+    };
+    for row in chosen {
         table.row([
-            Cell::from(path),
-            Cell::decimal(interval.mean),
-            Cell::from(half),
-            Cell::decimal(min),
-            Cell::decimal(max),
+            Cell::from(row.metric.as_str()),
+            Cell::decimal(row.interval.mean),
+            row.interval.half.map_or_else(|| Cell::new("–", ""), Cell::decimal),
+            Cell::decimal(row.min),
+            Cell::decimal(row.max),
+            Cell::from(row.interval.n as u64),
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn means_carry_intervals() {
+        let runs: Vec<Run> = [0.020, 0.022, 0.027]
+            .into_iter()
+            .map(|refused_ratio| Run { refused_ratio, ..fixture::run() })
+            .collect();
+        insta::assert_snapshot!(table(&runs, &[]).to_text(100));
+        assert_eq!(table(&runs, &["carried_per_s", "no.such"]).rows().len(), 1);
+        assert!(table(&[], &[]).is_empty());
+    }
 }

@@ -142,14 +142,18 @@ pub struct Jobs {
 impl Jobs {
     /// Offered minus everything that became of it; zero when the accounts add up.
     pub fn balance(&self) -> i64 {
-        let ends = self.completed
-            + self.failed
-            + self.refused
-            + self.timed_out
-            + self.lost
-            + self.in_flight
-            + self.never_sent;
-        self.offered as i64 - ends as i64
+        let ends = [
+            self.completed,
+            self.failed,
+            self.refused,
+            self.timed_out,
+            self.lost,
+            self.in_flight,
+            self.never_sent,
+        ];
+        // Wide enough for any sum, since a record may be read from a file.
+        let gap = i128::from(self.offered) - ends.into_iter().map(i128::from).sum::<i128>();
+        gap.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 }
 

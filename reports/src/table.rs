@@ -217,29 +217,25 @@ pub fn width_of(text: &str) -> usize {
 
 /// Breaks a text at spaces into lines at most `width` wide; a longer word is cut.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut room = width.saturating_sub(lines.last().map_or(0, |line| width_of(line)));
-        let mut rest = word;
-        if lines.last().is_some_and(|line| !line.is_empty()) {
-            if width_of(word) < room {
-                if let Some(line) = lines.last_mut() {
-                    line.push(' ');
-                }
+    // An ideograph needs two columns, so a narrower line could never hold one.
+    let width = width.max(2);
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for mut word in text.split(' ') {
+        if !line.is_empty() {
+            if width_of(&line) + 1 + width_of(word) <= width {
+                line.push(' ');
             } else {
-                lines.push(String::new());
-                room = width;
+                lines.push(std::mem::take(&mut line));
             }
         }
-        while width_of(rest) > width.max(2) {
-            let cut = cut_at(rest, width.max(2));
-            lines.last_mut().into_iter().for_each(|line| line.push_str(&rest[..cut]));
-            lines.push(String::new());
-            rest = &rest[cut..];
+        while width_of(word) > width {
+            let (start, rest) = word.split_at(cut_at(word, width));
+            lines.push(start.into());
+            word = rest;
         }
-        let _ = room;
-        lines.last_mut().into_iter().for_each(|line| line.push_str(rest));
+        line.push_str(word);
     }
+    lines.push(line);
     lines
 }
 

@@ -44,19 +44,19 @@ pub fn mmc_mean_wait(slots: u64, load: f64, mu: f64) -> f64 {
 /// The sum over i ≥ 1 of `lambda^((d^i − d)/(d − 1))` (Vvedenskaya, Dobrushin, Karpelevich 1996;
 /// Mitzenmacher 1996), in mean service times. `lambda` is the load per server. Infinite from 1 on.
 pub fn supermarket(choices: u32, lambda: f64) -> f64 {
+    if lambda.is_nan() || lambda <= 0.0 {
+        return if lambda.is_nan() { lambda } else { 1.0 };
+    }
     if lambda >= 1.0 || choices == 0 {
         return f64::INFINITY;
     }
-    if lambda <= 0.0 {
-        return 1.0;
+    if choices == 1 {
+        // The plain M/M/1, whose terms shrink slowly: its sum is known.
+        return 1.0 / (1.0 - lambda);
     }
     let d = f64::from(choices);
     let (mut sum, mut exponent, mut power) = (0.0, 0.0, d);
     loop {
-        // One choice is the plain M/M/1, whose terms shrink slowly: close the sum at once.
-        if choices == 1 {
-            return 1.0 / (1.0 - lambda);
-        }
         let term = libm::pow(lambda, exponent);
         sum += term;
         if term < 1e-17 * sum {
@@ -185,6 +185,13 @@ mod tests {
         ] {
             assert!((found - expected).abs() < 0.002, "{found} {expected}");
         }
+    }
+
+    #[test]
+    fn odd_loads_come_to_an_end() {
+        assert_eq!(supermarket(2, 0.0), 1.0);
+        assert!(supermarket(2, f64::NAN).is_nan());
+        assert_eq!(supermarket(1, 1.0), f64::INFINITY);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The time series as CSV, and rows put together for drawing.
 
+use crate::facts::total;
 use crate::run::Sample;
 use crate::table::csv_text;
 
@@ -61,7 +62,7 @@ pub fn thin(samples: &[Sample], limit: usize) -> Vec<Sample> {
 }
 
 fn together(rows: &[Sample]) -> Sample {
-    let sum = |field: fn(&Sample) -> u64| rows.iter().map(field).sum::<u64>();
+    let sum = |field: fn(&Sample) -> u64| total(rows.iter().map(field));
     let peak = |field: fn(&Sample) -> f64| rows.iter().map(field).fold(0.0, f64::max);
     let average =
         |field: fn(&Sample) -> f64| rows.iter().map(field).sum::<f64>() / rows.len() as f64;

@@ -1,10 +1,9 @@
 //! `lingua capacity`: the largest load of each combination, or the fewest nodes for a need.
 
-use std::path::Path;
-
-use lingua_reports::number;
+use lingua_reports::capacity::{self as table, Axis, CapacityRow};
+use lingua_reports::files::{self, WriteError};
 use lingua_reports::run::Run;
-use lingua_reports::table::{Align, Cell, Table};
+use lingua_reports::{number, plots};
 use lingua_scenarios::{Loaded, Scenario};
 use lingua_sim::Progress;
 use lingua_sim::capacity::{self, Combination, Largest};
@@ -38,11 +37,18 @@ fn matrix(args: &Capacity, loaded: &Loaded) -> Result<Code, Failure> {
     let mut bar = Bar::new(&loaded.scenario.title);
     let found = search_all(loaded, &combinations, usize::from(args.threads), &mut bar)?;
     drop(bar);
-    let table = table(loaded, &combinations, &found);
+    let rows = rows(args, loaded, &combinations, &found);
+    let table = table::short_table(&rows);
     print(&format!("{}\n\n{}", loaded.scenario.title, table.to_text(100)))?;
-    print(&expectations(loaded))?;
+    print(&format!("\nlargest {}\n", expectations(loaded)))?;
     if let Some(dir) = &args.out {
-        write(dir, &table)?;
+        files::write_capacity(dir, &rows)?;
+        let map = table::heat_map(&rows, Axis::Policy, Axis::Nodes);
+        let picture = plots::heat_map(&map).map_err(WriteError::from)?;
+        let path = dir.join("capacity.svg");
+        std::fs::write(&path, picture)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        print(&format!("files: {}\n", dir.display()))?;
     }
     Ok(Code::Fine)
 }
@@ -75,41 +81,50 @@ fn search_all(
     Ok(found)
 }
 
-fn table(loaded: &Loaded, combinations: &[Combination], found: &[Largest]) -> Table {
-    let mut table = Table::new(&[
-        ("nodes", Align::Right),
-        ("policy", Align::Left),
-        ("instances", Align::Right),
-        ("largest", Align::Right),
-        ("per node", Align::Right),
-        ("refused", Align::Right),
-        ("first limit", Align::Left),
-        ("runs", Align::Right),
-    ]);
-    for (combination, largest) in combinations.iter().zip(found) {
-        let more = if largest.open { "> " } else { "" };
+fn rows(
+    args: &Capacity,
+    loaded: &Loaded,
+    combinations: &[Combination],
+    found: &[Largest],
+) -> Vec<CapacityRow> {
+    let path = loaded.scenario.capacity.as_ref().map_or("", |plan| plan.search.path.as_str());
+    let row = |(combination, largest): (&Combination, &Largest)| {
         let run: &Run = &largest.run;
-        let policy = run.setting.get("policy").cloned().unwrap_or_default();
-        let cells = [
-            number::count(combination.nodes.into()),
-            policy,
-            number::count(combination.instances.into()),
-            format!("{more}{}", number::decimal(largest.value)),
-            number::decimal(largest.value / f64::from(combination.nodes)),
-            number::percent(run.refused_ratio),
-            run.first_limit.clone(),
-            number::count(largest.runs.into()),
-        ];
-        table.row(cells.map(|cell| Cell::new(cell.clone(), cell)));
-    }
-    let _ = loaded;
-    table
+        let mut command = format!("lingua sim {}", args.file.file.display());
+        let searched = format!("{path}={}", largest.value);
+        for change in args.file.overrides.iter().chain(&combination.overrides).chain([&searched]) {
+            command.push_str(&format!(" --set {change}"));
+        }
+        let inputs = |basis: &str| {
+            let named = run.inputs.iter().filter(|(_, value)| *value == basis);
+            named.map(|(name, _)| name.clone()).collect()
+        };
+        CapacityRow {
+            nodes: combination.nodes.into(),
+            policy: run.setting.get("policy").cloned().unwrap_or_default(),
+            instances: combination.instances,
+            load: None,
+            largest_rate: (largest.value > 0.0).then_some(largest.value),
+            ci95: None,
+            first_limit: if largest.open {
+                "not reached".to_owned()
+            } else {
+                run.first_limit.clone()
+            },
+            expectation: expectations(loaded),
+            measured: inputs("measured"),
+            assumed: inputs("assumed"),
+            seed: run.seed,
+            command,
+        }
+    };
+    combinations.iter().zip(found).map(row).collect()
 }
 
 /// What the values were searched under.
 fn expectations(loaded: &Loaded) -> String {
     let path = loaded.scenario.capacity.as_ref().map_or("", |plan| plan.search.path.as_str());
-    let mut text = format!("\nlargest {path} under:");
+    let mut text = format!("{path} under:");
     for expect in &loaded.scenario.expect {
         if let Some(min) = expect.min {
             text.push_str(&format!(" {} >= {min};", expect.metric));
@@ -118,15 +133,7 @@ fn expectations(loaded: &Loaded) -> String {
             text.push_str(&format!(" {} <= {max};", expect.metric));
         }
     }
-    format!("{} (seed {})\n", text.trim_end_matches(';'), loaded.scenario.seed)
-}
-
-fn write(dir: &Path, table: &Table) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| Failure::Usage(format!("{}: {error}", dir.display()));
-    std::fs::create_dir_all(dir).map_err(wrong)?;
-    std::fs::write(dir.join("capacity.csv"), table.to_csv()).map_err(wrong)?;
-    std::fs::write(dir.join("capacity.md"), table.to_markdown()).map_err(wrong)?;
-    print(&format!("files: {}\n", dir.display()))
+    format!("{} (seed {})", text.trim_end_matches(';'), loaded.scenario.seed)
 }
 
 fn needed(loaded: &Loaded, need: &str) -> Result<Code, Failure> {

@@ -14,6 +14,22 @@ use crate::failure::{Code, Failure, print};
 use crate::machine;
 use crate::progress::Bar;
 
+/// What several seeds are compared by.
+const SHOWN: [&str; 12] = [
+    "carried_per_s",
+    "refused_ratio",
+    "utilisation",
+    "latency_ms.dispatch_net.p50",
+    "latency_ms.dispatch_net.p99",
+    "latency_ms.response.p50",
+    "latency_ms.response.p99",
+    "oversold.assignments",
+    "jobs.failed",
+    "jobs.lost",
+    "broken_segments.count",
+    "headroom",
+];
+
 /// Runs of one call that are printed one by one.
 const LISTED_MAX: usize = 20;
 
@@ -82,8 +98,15 @@ fn several(
     let threads = usize::from(args.threads);
     let finished = simulate_all(&drawn, &loaded.sha256, threads, &mut bar)?;
     drop(bar);
-    let runs: Vec<&Run> = finished.iter().map(|f| &f.artifacts.run).collect();
-    print(&replications::summary(&runs).to_text(100))?;
+    if let Some(dir) = &args.out {
+        for finished in &finished {
+            let seed = finished.artifacts.run.seed;
+            files::write_dir(&dir.join(format!("seed-{seed}")), &finished.artifacts)?;
+        }
+    }
+    let owned: Vec<Run> = finished.iter().map(|f| f.artifacts.run.clone()).collect();
+    let runs: Vec<&Run> = owned.iter().collect();
+    print(&replications::table(&owned, &SHOWN).to_text(100))?;
     if loaded.scenario.swarm.is_some() {
         print(&marks(&runs))?;
     }
