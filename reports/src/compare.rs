@@ -196,7 +196,7 @@ pub struct MaxRegress {
 impl std::str::FromStr for MaxRegress {
     type Err = CompareError;
 
-    /// Reads `metric=10%`.
+    /// Reads `metric=10%`; `p99` alone means that of dispatch net, as all goals do.
     fn from_str(text: &str) -> Result<Self, CompareError> {
         let wrong = || CompareError::Limit(text.into());
         let (metric, limit) = text.split_once('=').ok_or_else(wrong)?;
@@ -205,8 +205,14 @@ impl std::str::FromStr for MaxRegress {
         if !share.is_finite() || share < 0.0 {
             return Err(wrong());
         }
-        check_path(metric.trim())?;
-        Ok(Self { metric: metric.trim().into(), share })
+        let metric = match metric.trim() {
+            short @ ("mean" | "p50" | "p90" | "p99" | "p999" | "max") => {
+                format!("latency_ms.dispatch_net.{short}")
+            }
+            full => full.to_owned(),
+        };
+        check_path(&metric)?;
+        Ok(Self { metric, share })
     }
 }
 

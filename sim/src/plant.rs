@@ -52,6 +52,11 @@ impl Planted {
         }
     }
 
+    /// Whether leases never end by themselves.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.plant == Some(Plant::I2)
+    }
+
     /// Whether the gate in front of the nodes is left open.
     pub(crate) fn opens_gate(&self) -> bool {
         self.plant == Some(Plant::I1)

@@ -124,5 +124,14 @@ mod tests {
         assert_eq!(words, FIRST_WORDS, "seeded runs would no longer be comparable: {words:?}");
     }
 
-    const FIRST_WORDS: [u32; 8] = [0; 8];
+    const FIRST_WORDS: [u32; 8] = [
+        4_045_442_246,
+        2_514_602_550,
+        1_841_521_813,
+        3_673_886_463,
+        974_568_072,
+        2_380_311_271,
+        1_538_823_674,
+        978_274_401,
+    ];
 }

@@ -13,13 +13,13 @@ pub(crate) fn run(args: &File) -> Result<Code, Failure> {
     let mut table = Table::new(&[
         ("rule", Align::Left),
         ("pairs", Align::Right),
-        ("nodes/pair", Align::Right),
-        ("shards/pair", Align::Right),
+        ("nodes", Align::Right),
+        ("shards", Align::Right),
         ("pools", Align::Right),
-        ("by formula", Align::Right),
-        ("unserved", Align::Right),
-        ("pools/node", Align::Right),
-        ("largest", Align::Right),
+        ("formula", Align::Right),
+        ("no node", Align::Right),
+        ("per node", Align::Right),
+        ("max", Align::Right),
         ("bias", Align::Right),
         ("KiB", Align::Right),
     ]);
@@ -48,8 +48,9 @@ pub(crate) fn run(args: &File) -> Result<Code, Failure> {
     }
     print(&format!("{}\n\n{}", loaded.scenario.title, table.to_text(100)))?;
     print(
-        "\nper pair: min/mean/max. unserved: pairs in demand without a node. bias: what a member \
-         of the\nsmallest shard gets when shards are chosen uniformly, 1 = fair. ",
+        "\nnodes, shards: per pair, min/mean/max. formula: pools by the documents' formula. no node: \
+         pairs in\ndemand without a node. bias: what a member of the smallest shard gets of a \
+         uniform choice of shards,\n1 = fair. ",
     )?;
     print(&format!("KiB: index keys and members.\n{advice}"))?;
     Ok(Code::Fine)

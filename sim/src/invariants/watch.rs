@@ -109,7 +109,12 @@ impl SharedState for Watch {
                 if self.planted.before_dispatch(d) == Tamper::ForgetAnswer {
                     self.state.forget(d.request);
                 }
-                let mut reply = self.state.apply(now, op);
+                let mut reply = if self.planted.is_endless() {
+                    let endless = Dispatch { deadline: Micros::NEVER, ..d.clone() };
+                    self.state.apply(now, &Op::Dispatch(endless))
+                } else {
+                    self.state.apply(now, op)
+                };
                 if let Reply::Dispatched(got) = &mut reply {
                     if self.planted.on_dispatched(got) == Tamper::DropLease {
                         self.drop_lease(now, d);

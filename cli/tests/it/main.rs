@@ -1,0 +1,137 @@
+//! The command as a person and a script meet it: output, files, exit codes.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn scenario(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios").join(name)
+}
+
+fn lingua(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lingua")).args(args).current_dir(dir).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn the_first_command_tells_all_and_leaves_its_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = scenario("nodes-100.toml");
+    let out = lingua(dir.path(), &["sim", file.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let told = text(&out.stdout);
+    for words in ["jobs/s", "refused per pair", "dispatch", "oversold", "headroom", "next: lingua"]
+    {
+        assert!(told.contains(words), "{words} is missing:\n{told}");
+    }
+    // Lines with the path of the file may be longer.
+    let summary = told.lines().filter(|line| !line.starts_with("next:"));
+    assert!(summary.clone().all(|line| line.chars().count() <= 100), "{told}");
+    for name in [
+        "run.json",
+        "machine.json",
+        "summary.md",
+        "report.html",
+        "timeseries.csv",
+        "dispatch.hlog",
+        "dispatch.hgrm",
+    ] {
+        assert!(dir.path().join("out/nodes-100").join(name).exists(), "{name}");
+    }
+    let again = lingua(dir.path(), &["report", "out/nodes-100"]);
+    assert!(told.contains(text(&again.stdout).trim()), "report prints the same summary");
+    let same = lingua(
+        dir.path(),
+        &["compare", "out/nodes-100", "out/nodes-100", "--max-regress", "p99=10%"],
+    );
+    assert_eq!(same.status.code(), Some(0), "{}{}", text(&same.stdout), text(&same.stderr));
+}
+
+#[test]
+fn bad_input_is_exit_code_2_and_one_clear_message() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("bad.toml"), "title = \"x\"\n[scheduler]\nsampel = 3\n")
+        .unwrap();
+    for args in [
+        &["sim", "missing.toml"][..],
+        &["sim", "bad.toml"],
+        &["sim", "."],
+        &["sim"],
+        &["sim", "bad.toml", "--seeds", "9..1"],
+        &["report", "nowhere"],
+        &["compare", "nowhere", "nowhere"],
+        &["capacity", "bad.toml", "--need", "nodes=3"],
+        &["import", "missing.jsonl"],
+        &["theory", "no such row"],
+    ] {
+        let out = lingua(dir.path(), args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stdout));
+        let told = text(&out.stderr);
+        assert!(told.contains("error"), "{args:?}: {told}");
+        assert!(!told.contains("panicked"), "{args:?}: {told}");
+    }
+    let told = text(&lingua(dir.path(), &["sim", "bad.toml"]).stderr);
+    assert!(told.contains("bad.toml:3") && told.contains("did you mean `sample`"), "{told}");
+}
+
+#[test]
+fn a_missed_expectation_is_exit_code_3() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = scenario("faults/node-crash.toml");
+    let junit = dir.path().join("junit.xml");
+    let out = lingua(
+        dir.path(),
+        &[
+            "sim",
+            file.to_str().unwrap(),
+            "--set",
+            "expect.1.metric=carried_per_s",
+            "--junit",
+            junit.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(out.status.code(), Some(3), "{}", text(&out.stdout));
+    assert!(std::fs::read_to_string(junit).unwrap().contains("<failure"));
+}
+
+#[test]
+fn a_broken_invariant_is_exit_code_5_and_replays() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = scenario("swarm.toml");
+    let args = ["sim", file.to_str().unwrap(), "--seed", "4", "--set", "plant=\"I6\"", "--shrink"];
+    let out = lingua(dir.path(), &args);
+    let told = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(5), "{told}{}", text(&out.stderr));
+    let replay = told.lines().find_map(|line| line.strip_prefix("replay: lingua ")).unwrap();
+    let replay: Vec<&str> = replay.split(' ').map(|arg| arg.trim_matches('\'')).collect();
+    assert_eq!(lingua(dir.path(), &replay).status.code(), Some(5), "{replay:?}");
+    let small = lingua(dir.path(), &["sim", "shrunk.toml"]);
+    assert_eq!(small.status.code(), Some(5), "{}{}", text(&small.stdout), text(&small.stderr));
+}
+
+#[test]
+fn capacity_pools_and_check_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = scenario("capacity.toml");
+    let capacity = [
+        "capacity",
+        file.to_str().unwrap(),
+        "--out",
+        "cap",
+        "--set",
+        "capacity.nodes=[25]",
+        "--set",
+        "duration=30s",
+    ];
+    let out = lingua(dir.path(), &capacity);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(dir.path().join("cap/capacity.csv").exists());
+    let nodes = scenario("nodes-1000.toml");
+    let pools = text(&lingua(dir.path(), &["pools", nodes.to_str().unwrap()]).stdout);
+    assert!(pools.contains("asr-x-semantic"), "{pools}");
+    let check = text(&lingua(dir.path(), &["check", nodes.to_str().unwrap()]).stdout);
+    assert!(check.contains("is fine: 1000 nodes"), "{check}");
+}

@@ -1,0 +1,31 @@
+//! Seeds of the swarm that once found a fault, and three that everybody runs.
+
+use lingua_sim::swarm;
+
+use crate::{load, run};
+
+/// What each kept seed has found is told in the commit that added it.
+const KEPT: [u64; 13] = [1, 2, 3, 12, 53, 192, 285, 405, 533, 884, 886, 906, 980];
+
+#[test]
+fn no_promised_invariant_breaks() {
+    let scenario = load("swarm.toml", &[]);
+    for seed in KEPT {
+        let finished = run(&swarm::draw(&scenario, seed));
+        assert_eq!(finished.broken, None, "lingua sim scenarios/swarm.toml --seed {seed}");
+    }
+}
+
+#[test]
+fn every_rare_path_is_reached_within_a_few_seeds() {
+    let scenario = load("swarm.toml", &[]);
+    let mut reached = std::collections::BTreeMap::<String, u64>::new();
+    for seed in 1..=300 {
+        for (name, count) in run(&swarm::draw(&scenario, seed)).artifacts.run.sometimes {
+            *reached.entry(name).or_default() += count;
+        }
+    }
+    let never: Vec<_> = reached.iter().filter(|&(_, &count)| count == 0).collect();
+    assert!(never.is_empty(), "never reached: {never:?}");
+    assert!(reached.len() > 25, "{reached:?}");
+}
