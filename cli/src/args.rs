@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Check(File),
     /// Print the JSON Schema of scenario files.
     Schema,
+    /// Make the capacity tables of the documentation anew.
+    Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
     /// Compare two runs that met the same arrivals.
@@ -93,6 +95,19 @@ pub(crate) struct Capacity {
     /// Folder for capacity.csv, the table and the heat map.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Publish {
+    /// Folder of the project's scenarios.
+    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    pub(crate) scenarios: PathBuf,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "docs/capacity.md")]
+    pub(crate) out: PathBuf,
+    /// Threads.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Pools(args) => commands::pools::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Schema => commands::check::schema(),
+        Command::Publish(args) => commands::publish::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Theory(args) => commands::theory::run(&args),

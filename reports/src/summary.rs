@@ -4,14 +4,14 @@ use hdrhistogram::Histogram;
 
 use crate::run::Summary;
 
-/// Smallest value told apart, nanoseconds.
-const LOWEST_NS: u64 = 1_000;
+/// Smallest value told apart, nanoseconds: virtual time may be exactly zero.
+const LOWEST_NS: u64 = 1;
 /// Largest value told apart, nanoseconds: one hour.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Significant digits kept.
 const DIGITS: u8 = 3;
 
-/// The histogram everyone records latencies in: nanoseconds, 1 µs to 1 h, three digits.
+/// The histogram everyone records latencies in: nanoseconds, up to 1 h, three digits.
 pub fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS)
         .expect("constant bounds are within what the histogram allows")

@@ -36,6 +36,8 @@ struct Conn {
     missing_before: u32,
     // Nothing is sent before the first heartbeat of this generation has told what runs.
     presence: Presence,
+    // When its presence is looked at next.
+    armed: Micros,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +133,7 @@ impl Instance {
                 answered: VecDeque::new(),
                 missing_before: 0,
                 presence,
+                armed: presence.until(),
             });
             self.timers.presences.push(Reverse((presence.until(), node)));
         }
@@ -146,6 +149,11 @@ impl Instance {
         conn.presence.beat(cx.now);
         if let Some(max_jobs) = report.max_jobs {
             conn.max_jobs = max_jobs;
+        }
+        // Once its own interval is known a node is missed sooner than before.
+        if conn.presence.until() < conn.armed {
+            conn.armed = conn.presence.until();
+            self.timers.presences.push(Reverse((conn.armed, node)));
         }
         self.counters.vanished_jobs += u64::from(vanished);
         self.step(cx, Op::Heartbeat(node, report), Then::Reported(node));
@@ -200,8 +208,10 @@ impl Instance {
     pub(super) fn check_presence(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
         let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
         if conn.presence.until() > cx.now {
-            let again = Reverse((conn.presence.until(), node));
-            self.timers.presences.push(again);
+            if conn.armed <= cx.now {
+                conn.armed = conn.presence.until();
+                self.timers.presences.push(Reverse((conn.armed, node)));
+            }
             return;
         }
         cx.send(Output::CloseNode(node));

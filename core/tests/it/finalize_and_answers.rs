@@ -188,3 +188,16 @@ fn every_job_ends_by_its_deadline() {
     assert_eq!(out.len(), 1, "{out:?}");
     assert_eq!(solo.instance.open_jobs(), 0);
 }
+
+#[test]
+fn a_silent_node_is_missed_after_three_of_its_own_intervals() {
+    let mut solo = solo(InstanceConfig::default());
+    let node = solo.node("a", &caps("zh", "en"), 1);
+    for _ in 0..3 {
+        solo.wait(Micros::secs(2));
+        solo.handle(Input::Heartbeat(node, Report::default()));
+    }
+    let closed = |out: Vec<Output>| out.iter().any(|o| matches!(o, Output::CloseNode(_)));
+    assert!(!closed(solo.wait(Micros::millis(5_900))));
+    assert!(closed(solo.wait(Micros::millis(200))));
+}

@@ -143,6 +143,8 @@ pub(crate) struct World {
     arrivals_digest: u64,
     planted: Planted,
     broken: Option<Broken>,
+    // Why the run ended before its time, saying nothing about the rest.
+    void: Option<String>,
 }
 
 impl World {
@@ -189,6 +191,7 @@ impl World {
             arrivals_digest: 0,
             planted,
             broken: None,
+            void: None,
         };
         world.start_servers();
         world.start_nodes(scenario)?;
@@ -203,7 +206,7 @@ impl World {
     pub(crate) fn run(&mut self, progress: &mut dyn Progress) -> Result<(), SimError> {
         let quiet_until = self.end + self.quiet_span();
         let mut steps = 0u32;
-        while self.broken.is_none() {
+        while self.broken.is_none() && self.void.is_none() {
             let beat_at = self.heartbeats.peek().map_or(Micros::NEVER, |&Reverse((at, ..))| at);
             let event_at = self.queue.next_at();
             let at = beat_at.min(event_at);

@@ -66,7 +66,9 @@ impl World {
 
     /// After the last event: what should have ended must have ended.
     pub(super) fn settle(&mut self) {
-        if self.broken.is_some() {
+        if self.broken.is_some() || self.void.is_some() {
+            let open = self.open.iter().filter(|(_, job)| job.counted).count();
+            self.recorder.jobs.in_flight = open as u64;
             return;
         }
         self.now = self.now.max(self.end) + self.quiet_span();
@@ -141,7 +143,7 @@ impl World {
         for (name, &count) in self.recorder.broken() {
             run.invariants.insert((*name).to_owned(), count);
         }
-        judge(&mut run, scenario, self.broken.as_ref());
+        judge(&mut run, scenario, self.broken.as_ref(), self.void);
         let artifacts = Artifacts {
             run,
             histograms,
@@ -170,7 +172,9 @@ impl World {
                     slots += f64::from(self.nodes[at as usize].max_jobs) * duration_s;
                 }
             }
-            let share = if slots > 0.0 { taken / slots } else { 1.0 };
+            // Where jobs are refused the slots have given way, however idle they are on average.
+            let refused = count.refused * 1_000 > count.offered;
+            let share = if slots > 0.0 && !refused { taken / slots } else { 1.0 };
             used.pairs.insert(count.pair.to_string(), share);
         }
         let total_ns = self.end.0 as f64 * 1e3;
@@ -330,7 +334,7 @@ impl World {
     }
 }
 
-fn judge(run: &mut Run, scenario: &Scenario, broken: Option<&Broken>) {
+fn judge(run: &mut Run, scenario: &Scenario, broken: Option<&Broken>, void: Option<String>) {
     let bounds: Vec<Bound> = scenario
         .expect
         .iter()
@@ -340,6 +344,9 @@ fn judge(run: &mut Run, scenario: &Scenario, broken: Option<&Broken>) {
     if let Some(broken) = broken {
         run.verdict = Verdict::InvariantBroken;
         run.reasons.push(format!("{} at {:?}: {}", broken.invariant, broken.at, broken.message));
+    } else if let Some(reason) = void {
+        run.verdict = Verdict::Void;
+        run.reasons.push(reason);
     } else if run.expectations.iter().any(|expectation| !expectation.met) {
         run.verdict = Verdict::ExpectationFailed;
         let missed: Vec<_> = run.expectations.iter().filter(|e| !e.met).cloned().collect();

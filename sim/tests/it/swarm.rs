@@ -17,15 +17,17 @@ fn no_promised_invariant_breaks() {
 }
 
 #[test]
-fn every_rare_path_is_reached_within_a_few_seeds() {
+fn every_rare_path_is_reached_within_a_thousand_seeds() {
     let scenario = load("swarm.toml", &[]);
     let mut reached = std::collections::BTreeMap::<String, u64>::new();
-    for seed in 1..=300 {
+    for seed in 1..=1_000 {
         for (name, count) in run(&swarm::draw(&scenario, seed)).artifacts.run.sometimes {
             *reached.entry(name).or_default() += count;
         }
+        if reached.len() > 40 && reached.values().all(|&count| count > 0) {
+            return;
+        }
     }
     let never: Vec<_> = reached.iter().filter(|&(_, &count)| count == 0).collect();
-    assert!(never.is_empty(), "never reached: {never:?}");
-    assert!(reached.len() > 25, "{reached:?}");
+    panic!("{} paths, never reached: {never:?}", reached.len());
 }
