@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     Scenario(#[from] lingua_scenarios::Error),
     /// A scenario asks for what does not go together.
     #[error("error: {0}")]
-    Sim(#[from] lingua_sim::SimError),
+    Sim(lingua_sim::SimError),
     /// Results cannot be written.
     #[error("error: {0}")]
     Write(#[from] lingua_reports::files::WriteError),
@@ -47,6 +47,16 @@ pub(crate) enum Failure {
     /// The reader of our output has gone.
     #[error("broken pipe")]
     BrokenPipe,
+}
+
+impl From<lingua_sim::SimError> for Failure {
+    fn from(error: lingua_sim::SimError) -> Self {
+        match error {
+            // It names its place itself.
+            lingua_sim::SimError::Input(error) => Self::Scenario(error),
+            error @ lingua_sim::SimError::Scenario(_) => Self::Sim(error),
+        }
+    }
 }
 
 impl Failure {

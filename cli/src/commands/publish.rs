@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Publish) -> Result<Code, Failure> {
     let threads = usize::from(args.threads);
     let scenarios = args.scenarios.as_path();
     let mut page = String::from(HEAD);
-    page.push_str(&bottleneck::one_instance(scenarios, threads)?);
+    page.push_str(&bottleneck::one_instance(scenarios)?);
     page.push_str(&bottleneck::one_factor(scenarios, threads)?);
     page.push_str(UNKNOWN);
     page.push_str(&pools::table(scenarios)?);

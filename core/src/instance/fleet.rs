@@ -233,7 +233,7 @@ impl Instance {
             if sent.job.origin == self.config.id {
                 self.attempt_lost(cx, key_of(sent.job), sent.attempt);
             } else {
-                let lost = Routed::Lost(sent.job, sent.attempt, node.num);
+                let lost = Routed::Lost(sent.job, sent.attempt);
                 cx.send(Output::Route(sent.job.origin, lost));
             }
         }

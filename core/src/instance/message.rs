@@ -2,8 +2,8 @@
 
 use crate::finalize::{Chunk, Reason};
 use crate::{
-    AffinityOutcome, InstanceId, LeaseId, Micros, ModelId, Needs, NodeNum, NodeRef, Op, Refusal,
-    Register, RegisterError, Reply, Report, RequestId, SessionId, Snapshot, Via,
+    AffinityOutcome, InstanceId, LeaseId, Micros, ModelId, Needs, NodeRef, Op, Refusal, Register,
+    RegisterError, Reply, Report, RequestId, SessionId, Snapshot, Via,
 };
 
 /// Most target languages of one utterance.
@@ -265,7 +265,7 @@ pub enum Routed {
     /// To the job's origin: the node answered.
     Answer(Answer, NodeRef),
     /// To the job's origin: the node is lost.
-    Lost(JobId, u32, NodeNum),
+    Lost(JobId, u32),
     /// To the owner of the node's socket: drop this job.
     Cancel(NodeRef, JobId),
 }
@@ -321,6 +321,4 @@ pub struct Counters {
     pub vanished_jobs: u64,
     /// MODEL_NOT_AVAILABLE heard.
     pub model_losses: u64,
-    /// Candidates of a stale snapshot that could not be had.
-    pub snapshot_misses: u64,
 }

@@ -17,7 +17,7 @@ mod waiting;
 use crate::affinity::AffinityRule;
 use crate::finalize::FinalizeConfig;
 use crate::select::{Policy, ShardQuirks, View};
-use crate::{Directory, Draws, InstanceId, LookupMap, Micros, Pair, SessionId, SharedState};
+use crate::{Draws, InstanceId, LookupMap, Micros, Pair, SessionId, SharedState};
 
 use fleet::Fleet;
 use jobs::Job;
@@ -228,13 +228,5 @@ impl Instance {
 
     fn quirks(&self, pinned: Option<u16>) -> ShardQuirks {
         ShardQuirks { pinned, stop_at_hole: self.config.stop_at_hole }
-    }
-}
-
-/// The directory of an instance's view, for readers outside.
-impl Instance {
-    /// The directory of the snapshot (remote store only).
-    pub fn snapshot_directory(&self) -> &Directory {
-        &self.links.snapshot.directory
     }
 }

@@ -15,7 +15,7 @@ impl Instance {
             }
             Routed::Full(job, attempt) => self.held_back(cx, key_of(job), attempt),
             Routed::Answer(answer, node) => self.answered(cx, node, answer),
-            Routed::Lost(job, attempt, _) => self.attempt_lost(cx, key_of(job), attempt),
+            Routed::Lost(job, attempt) => self.attempt_lost(cx, key_of(job), attempt),
             Routed::Cancel(node, job) => cx.send(Output::Cancel(node, job)),
         }
     }

@@ -269,11 +269,6 @@ impl State {
         self.nodes.get(node.num.index()).is_none_or(|node| node.presence.until() <= now)
     }
 
-    /// Requests whose answer is still kept.
-    pub fn request_count(&self) -> usize {
-        self.requests.len()
-    }
-
     /// Whether a registered node's presence is still good.
     pub fn is_live(&self, node: crate::NodeRef) -> bool {
         self.current(node).is_ok()

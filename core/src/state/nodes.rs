@@ -125,14 +125,6 @@ impl State {
         }
     }
 
-    /// Nodes whose presence ended and that nobody removed: their owner died with them.
-    pub fn absent(&self, now: Micros) -> impl Iterator<Item = NodeRef> + '_ {
-        self.nodes.iter().enumerate().filter_map(move |(num, node)| {
-            (node.live && node.presence.until() <= now)
-                .then_some(NodeRef { num: NodeNum(num as u32), generation: node.generation })
-        })
-    }
-
     /// The number of a name, given for good at its first registration.
     fn number(&mut self, now: Micros, register: &Register) -> Result<NodeNum, RegisterError> {
         if let Some(&num) = self.number_of.get(&register.name) {

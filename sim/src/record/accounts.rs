@@ -34,7 +34,7 @@ impl Recorder {
     }
 
     /// There was no instance to send it to.
-    pub(crate) fn ended_unsent(&mut self, _now: Micros, _pair: u32, counted: bool) {
+    pub(crate) fn ended_unsent(&mut self, counted: bool) {
         self.mark("no_instance_up");
         if counted {
             self.jobs.never_sent += 1;

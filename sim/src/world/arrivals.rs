@@ -146,7 +146,7 @@ impl World {
         self.recorder.offered(self.now, open.pair, open.counted);
         let id = RequestId { session, index: 0, tgt: needs.pair.tgt };
         let Some(server) = self.balance(session.0) else {
-            self.recorder.ended_unsent(self.now, open.pair, open.counted);
+            self.recorder.ended_unsent(open.counted);
             return;
         };
         self.open_job(id, OpenJob { server, ..open });

@@ -3,13 +3,14 @@
 use lingua_core::{Micros, ModelId, Op};
 use lingua_scenarios::{Fault, FaultKind, Scenario};
 
-use crate::setup;
+use crate::setup::{self, Names};
 use crate::streams::{Purpose, Stream, Streams};
 use crate::world::{Event, World};
 
 struct Planned {
     fault: Fault,
     victims: Vec<u32>,
+    model: Option<ModelId>,
     active: bool,
     stream: Stream,
 }
@@ -19,10 +20,11 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(scenario: &Scenario, streams: &Streams) -> Self {
+    pub(super) fn new(scenario: &Scenario, names: &Names, streams: &Streams) -> Self {
         let planned = scenario.faults.iter().enumerate().map(|(at, fault)| Planned {
             fault: fault.clone(),
             victims: Vec::new(),
+            model: fault.model.as_deref().map(|model| names.model(model)),
             active: false,
             stream: streams.stream(Purpose::Faults, 16 + at as u64),
         });
@@ -68,11 +70,7 @@ impl Faults {
     /// Whether a node lacks a model that it lists.
     pub(super) fn model_is_missing(&self, node: u32, model: ModelId) -> bool {
         self.active(FaultKind::ModelStorm)
-            .any(|p| p.victims.contains(&node) && p.fault.model.is_some() && model.0 < u32::MAX)
-    }
-
-    pub(super) fn missing_model(&self, node: u32) -> Option<ModelId> {
-        self.active(FaultKind::ModelStorm).find(|p| p.victims.contains(&node)).map(|_| ModelId(0))
+            .any(|p| p.model == Some(model) && p.victims.contains(&node))
     }
 }
 

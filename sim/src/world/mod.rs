@@ -163,7 +163,7 @@ impl World {
             costs: scenario.costs.clone(),
             network: streams.stream(Purpose::Network, 0),
             store: Store::new(&scheduler, &streams),
-            faults: Faults::new(scenario, &streams),
+            faults: Faults::new(scenario, &names, &streams),
             recorder: Recorder::new(end, warmup, scheduler.when_full == WhenFull::Wait),
             scheduler,
             names,

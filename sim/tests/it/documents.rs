@@ -50,3 +50,17 @@ fn the_deployed_scheduler_oversells_and_it_is_counted() {
 fn a_slow_scheduler_is_named_as_the_limit() {
     assert_eq!(run(&load("scheduler-bound.toml", &[])).artifacts.run.first_limit, "scheduler CPU");
 }
+
+#[test]
+fn a_model_that_is_missing_is_lost_once_per_node_and_comes_back() {
+    // The model of the storm is the second one that the file names.
+    let set = ["nodes.0.models=[\"other@1\",\"asr@1\"]", "faults.0.nodes=30"];
+    let run = run(&load("faults/model-storm.toml", &set)).artifacts;
+    let losses = run.run.sometimes["model_not_available"];
+    assert!((1..=60).contains(&losses), "{losses} losses on 30 nodes");
+    let failed: u64 =
+        run.timeseries.iter().filter(|row| row.t_s > 95.0).map(|row| row.failed).sum();
+    let refused: u64 =
+        run.timeseries.iter().filter(|row| row.t_s > 95.0).map(|row| row.refused).sum();
+    assert_eq!((failed, refused), (0, 0), "after the storm every node has the model again");
+}

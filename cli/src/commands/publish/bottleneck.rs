@@ -17,7 +17,7 @@ const GOAL: &str = "expect=[{ metric = \"latency_ms.dispatch_net.p99\", max = 10
                     { metric = \"refused_ratio\", max = 0.001 }]";
 
 /// Table A: one quantity searched, the others held at 100 nodes, 1,000 sessions, 10 s.
-pub(super) fn one_instance(dir: &Path, threads: usize) -> Result<String, Failure> {
+pub(super) fn one_instance(dir: &Path) -> Result<String, Failure> {
     let searched = [
         ("dispatch requests/s", "about 5k", "arrivals.0.rate", 50.0, 100_000.0),
         ("nodes", "about 100", "nodes.0.count", 10.0, 20_000.0),
@@ -55,7 +55,6 @@ pub(super) fn one_instance(dir: &Path, threads: usize) -> Result<String, Failure
         cells.extend(found.last().map(|(_, limit)| Cell::from(limit.as_str())));
         table.row(cells);
     }
-    let _ = threads;
     Ok(format!(
         "## A. One instance\n\n{}\nEach value is the largest for which 99 % of jobs reach a node \
          within 100 ms (hangover taken off) and at most 0.1 % are refused, found by bisection on \

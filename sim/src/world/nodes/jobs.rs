@@ -51,7 +51,7 @@ impl World {
             speech: assign.speech,
             reason: assign.reason,
             uniform,
-            model_missing: model.is_some_and(|model| self.faults.model_is_missing(at, model)),
+            missing_model: model.filter(|&model| self.faults.model_is_missing(at, model)),
         };
         node.next_work = node.next_work.wrapping_add(1);
         node.queued.push_back(work);
@@ -93,7 +93,7 @@ impl World {
         while (node.works.len() as u32) < node.max_jobs {
             let Some(work) = node.queued.pop_front() else { break };
             node.works.push(work);
-            let span = if work.model_missing {
+            let span = if work.missing_model.is_some() {
                 Micros::millis(1)
             } else {
                 let base = node.service.sample(work.uniform).micros() as f64 * node.slow;
@@ -118,9 +118,9 @@ impl World {
         self.start_works(at);
         let buffered = self.keep_tail(at, life, &work);
         if !buffered {
-            let outcome = match self.faults.missing_model(at) {
-                Some(model) if work.model_missing => AnswerOutcome::ModelNotAvailable(model),
-                _ => AnswerOutcome::Result,
+            let outcome = match work.missing_model {
+                Some(model) => AnswerOutcome::ModelNotAvailable(model),
+                None => AnswerOutcome::Result,
             };
             self.node_answers(at, Answer { job: work.job, attempt: work.attempt, outcome });
         }
@@ -132,7 +132,7 @@ impl World {
 
     /// Keeps the tail of an automatic cut; tells whether that was all of it.
     fn keep_tail(&mut self, at: u32, life: u32, work: &Work) -> bool {
-        if work.model_missing || !work.reason.is_some_and(Reason::leaves_tail) {
+        if work.missing_model.is_some() || !work.reason.is_some_and(Reason::leaves_tail) {
             return false;
         }
         let speech = work.speech.min(TAIL);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lingua_core::finalize::Reason;
 use lingua_core::instance::{Answer, Input, JobId};
 use lingua_core::{
-    Capabilities, InstanceId, Micros, NodeRef, Register, RegisterError, Report, RequestId,
+    Capabilities, InstanceId, Micros, ModelId, NodeRef, Register, RegisterError, Report, RequestId,
 };
 use lingua_scenarios::{Dist, NodeGroup, Scenario};
 
@@ -51,7 +51,8 @@ struct Work {
     speech: Micros,
     reason: Option<Reason>,
     uniform: f64,
-    model_missing: bool,
+    // The model that the job needs and the node turns out to lack.
+    missing_model: Option<ModelId>,
 }
 
 pub(super) struct Node {
@@ -277,7 +278,9 @@ impl World {
             return;
         }
         let running = node.jobs_held();
-        let report = Report { running, usage: node.usage, models: None, max_jobs: None };
+        let usage = node.usage;
+        let models = self.listed_models(at);
+        let report = Report { running, usage, models, max_jobs: None };
         self.recorder.heartbeats += 1;
         self.node_sends(at, Input::Heartbeat(node_ref, report));
     }
@@ -309,6 +312,13 @@ impl World {
             None => BACKOFF,
         };
         self.node_dies(at, span);
+    }
+
+    /// The models that a heartbeat lists: those the node really has.
+    fn listed_models(&self, at: u32) -> Option<Vec<ModelId>> {
+        let all = &self.nodes[at as usize].caps.models;
+        let there = |model: &ModelId| !self.faults.model_is_missing(at, *model);
+        (!all.is_empty()).then(|| all.iter().copied().filter(there).collect())
     }
 
     /// A node stops with all it held; it comes back after `away`.
