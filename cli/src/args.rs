@@ -137,8 +137,8 @@ pub(crate) struct Theory {
     /// Jobs per row.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) jobs: u64,
-    /// Seed.
-    #[arg(long, default_value_t = 1)]
+    /// Base seed; each row adds its line, so that rows do not meet the same arrivals.
+    #[arg(long, default_value_t = 300)]
     pub(crate) seed: u64,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]

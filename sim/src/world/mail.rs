@@ -2,7 +2,7 @@
 
 use lingua_core::instance::{Assign, Final, Input, Token};
 use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply};
-use lingua_scenarios::Dist;
+use lingua_scenarios::{Costs, Sampler};
 
 use crate::world::{Event, World};
 
@@ -59,11 +59,7 @@ impl World {
 
     /// One draw of a latency; constant latencies draw nothing.
     pub(super) fn latency(&mut self, of: Leg) -> Micros {
-        let dist: &Dist = match of {
-            Leg::Node => &self.costs.node_latency,
-            Leg::Session => &self.costs.session_latency,
-            Leg::Store => &self.costs.store_latency,
-        };
+        let dist = &self.legs[of as usize];
         let factor = if matches!(of, Leg::Node) { self.faults.delay_factor() } else { 1.0 };
         let span = match dist.constant() {
             Some(span) => span,
@@ -71,6 +67,11 @@ impl World {
         };
         Micros((span.micros() as f64 * factor) as u64)
     }
+}
+
+/// Latencies by [`Leg`].
+pub(super) fn legs(costs: &Costs) -> [Sampler; 3] {
+    [&costs.node_latency, &costs.session_latency, &costs.store_latency].map(|dist| dist.sampler())
 }
 
 /// Part of the network.

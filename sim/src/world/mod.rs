@@ -17,7 +17,7 @@ use std::sync::Arc;
 use lingua_core::{
     Draws, InstanceId, Lang, LookupMap, Micros, Promises, RequestId, SessionId, Words,
 };
-use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind, WhenFull};
+use lingua_scenarios::{Costs, Sampler, Scenario, Scheduler, StoreKind, WhenFull};
 
 use crate::digest::Digest;
 use crate::invariants::{Broken, Watch};
@@ -117,6 +117,7 @@ pub(crate) struct World {
     promises: Promises,
     streams: Streams,
     network: Stream,
+    legs: [Sampler; 3],
     now: Micros,
     end: Micros,
     warmup: Micros,
@@ -160,6 +161,7 @@ impl World {
         let watch = Watch::new(setup::state_config(&scheduler), promises, planted);
         let mut world = Self {
             free_of_cost: server::free_of_cost(&scenario.costs),
+            legs: mail::legs(&scenario.costs),
             costs: scenario.costs.clone(),
             network: streams.stream(Purpose::Network, 0),
             store: Store::new(&scheduler, &streams),

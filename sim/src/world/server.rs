@@ -289,7 +289,7 @@ impl World {
     fn route(&mut self, at: Micros, to: InstanceId, message: Routed) {
         self.recorder.mark("routed");
         let latency = self.latency(Leg::Store);
-        self.post(at + latency, Mail::Input(to, Input::Routed(message)));
+        self.post(at + latency, Mail::Input(to, Input::Routed(Box::new(message))));
     }
 
     /// A job's final message is owed from here on.

@@ -40,7 +40,8 @@ pub(super) struct Talker {
     session: SessionId,
     server: u16,
     id: InstanceId,
-    stream: Stream,
+    // Apart, because it is large and looked at only between utterances.
+    stream: Box<Stream>,
     doing: Doing,
     pair: usize,
     // Rises with each socket; steps planned for a former one are void.
@@ -109,7 +110,8 @@ impl World {
         }
         let at = self.talkers.len() as u32;
         let of = &self.groups[usize::from(group)];
-        let mut stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
+        let stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
+        let mut stream = Box::new(stream);
         let stay = of.group.stay.as_ref().map(|stay| stay.sample(stream.uniform()));
         let leaves = stay.map_or(Micros::NEVER, |stay| self.now + setup::micros(stay));
         let pair = choose(&mut stream, &of.weights);
@@ -154,7 +156,7 @@ impl World {
         self.talker_sends(at, Input::SessionOpened(session, setup));
     }
 
-    fn setup_of(&self, at: u32) -> Box<Setup> {
+    fn setup_of(&self, at: u32) -> Setup {
         let talker = &self.talkers[at as usize];
         let group = &self.groups[usize::from(talker.group)];
         let pair = group.pairs[talker.pair];
@@ -164,7 +166,7 @@ impl World {
             setup::needs(&self.names, pair, &of.features, model, of.region.as_deref())
         };
         if group.listeners.is_empty() {
-            return Box::new(Setup::new(&[needs(pair)]));
+            return Setup::new(&[needs(pair)]);
         }
         let mut targets: Vec<Needs> = Vec::new();
         for &tgt in &group.listeners {
@@ -173,7 +175,7 @@ impl World {
                 targets.push(needs);
             }
         }
-        Box::new(Setup::new(&targets))
+        Setup::new(&targets)
     }
 
     /// One step of a talker.

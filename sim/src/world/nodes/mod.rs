@@ -193,7 +193,7 @@ impl World {
             max_jobs: node.max_jobs,
             owner: id,
         };
-        self.node_sends(at, Input::NodeOpened(register));
+        self.node_sends(at, Input::NodeOpened(Box::new(register)));
     }
 
     fn connect_later(&mut self, at: u32) {
