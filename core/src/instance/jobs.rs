@@ -220,7 +220,8 @@ impl Instance {
         self.tie_session(cx, key, grant);
         self.start_next_language(cx, key);
         let Some(assign) = self.assign_of(key, grant) else { return };
-        self.timers.attempts.push_back((cx.now + self.config.job_timeout, key, assign.attempt));
+        let late = cx.now + self.config.job_timeout;
+        self.timers.attempts.push_back((late, (key, assign.attempt)));
         if grant.owner == self.config.id {
             if !self.send_to_node(cx, &assign) {
                 self.held_back(cx, key, assign.attempt);

@@ -1,7 +1,8 @@
 //! Messages on their way. Each socket keeps the order of its messages, as TCP does.
 
+use lingua_core::finalize::Chunk;
 use lingua_core::instance::{Assign, Final, Input, Token};
-use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply};
+use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply, SessionId};
 use lingua_scenarios::{Costs, Sampler};
 
 use crate::world::{Event, World};
@@ -10,7 +11,7 @@ use crate::world::{Event, World};
 /// lost.
 #[derive(Debug)]
 pub(super) enum Mail {
-    /// To an instance.
+    /// To an instance, but for audio.
     Input(InstanceId, Input),
     /// To a node.
     Assign(Assign),
@@ -26,7 +27,33 @@ pub(super) enum Mail {
     Reply(InstanceId, Token, Box<Reply>),
 }
 
+/// Audio on its way to an instance: most of all messages, so it travels apart and light.
+#[derive(Debug)]
+pub(super) struct Audio {
+    to: InstanceId,
+    session: SessionId,
+    chunk: Chunk,
+}
+
 impl World {
+    pub(super) fn post_chunk(
+        &mut self,
+        at: Micros,
+        to: InstanceId,
+        session: SessionId,
+        chunk: Chunk,
+    ) {
+        let letter = self.audio.insert(Audio { to, session, chunk });
+        self.queue.push(at, Event::Chunk(letter));
+    }
+
+    pub(super) fn chunk_arrives(&mut self, letter: u32) {
+        let Some(Audio { to, session, chunk }) = self.audio.remove(letter) else { return };
+        if let Some(&server) = self.server_of.get(&to) {
+            self.reach_server(server, Input::Chunk(session, chunk));
+        }
+    }
+
     pub(super) fn post(&mut self, at: Micros, mail: Mail) {
         let letter = self.mail.insert(mail);
         self.queue.push(at, Event::Mail(letter));

@@ -31,7 +31,7 @@ use crate::{Progress, SimError};
 
 use arrivals::Source;
 use faults::Faults;
-use mail::Mail;
+use mail::{Audio, Mail};
 use nodes::Node;
 use open::{OpenJob, OpenJobs};
 use server::Server;
@@ -49,6 +49,8 @@ enum Event {
     Talk(u32, u32),
     /// A letter has arrived.
     Mail(u32),
+    /// Audio has arrived at an instance.
+    Chunk(u32),
     /// A node has finished a job.
     Done(u32, u32),
     /// A node comes back, or tries to connect.
@@ -88,6 +90,7 @@ impl Event {
             Self::Checkpoint(_) => 12,
             Self::Restart(_) => 13,
             Self::Sample => 14,
+            Self::Chunk(_) => 15,
         }
     }
 
@@ -100,7 +103,9 @@ impl Event {
             | Self::Snapshot(n)
             | Self::Checkpoint(n)
             | Self::Restart(n) => u64::from(n),
-            Self::Mail(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => u64::from(n),
+            Self::Mail(n) | Self::Chunk(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => {
+                u64::from(n)
+            }
             Self::Talk(n, m) | Self::Done(n, m) => u64::from(n) << 32 | u64::from(m),
             Self::Fault(n, on) => u64::from(n) << 1 | u64::from(on),
             Self::Sample => 0,
@@ -124,6 +129,7 @@ pub(crate) struct World {
     queue: EventQueue<Event>,
     heartbeats: BinaryHeap<Reverse<(Micros, u32, u32)>>,
     mail: Slab<Mail>,
+    audio: Slab<Audio>,
     nodes: Vec<Node>,
     node_names: LookupMap<Arc<str>, u32>,
     // World index by the number that the store gave.
@@ -177,6 +183,7 @@ impl World {
             queue: EventQueue::default(),
             heartbeats: BinaryHeap::new(),
             mail: Slab::default(),
+            audio: Slab::default(),
             nodes: Vec::new(),
             node_names: LookupMap::default(),
             node_of_num: Vec::new(),
@@ -237,6 +244,7 @@ impl World {
             Event::SessionArrival(group) => self.session_arrives(group),
             Event::Talk(talker, life) => self.talk(talker, life),
             Event::Mail(letter) => self.open_mail(letter),
+            Event::Chunk(letter) => self.chunk_arrives(letter),
             Event::Done(node, work) => self.node_done(node, work),
             Event::NodeWake(node) => self.node_wakes(node),
             Event::NodeLeaves(node) => self.node_leaves(node),
@@ -261,7 +269,10 @@ impl World {
     }
 
     fn is_quiet(&self) -> bool {
-        self.open.is_empty() && self.mail.is_empty() && self.watch.lease_total() == 0
+        self.open.is_empty()
+            && self.mail.is_empty()
+            && self.audio.is_empty()
+            && self.watch.lease_total() == 0
     }
 
     fn is_remote(&self) -> bool {

@@ -259,7 +259,13 @@ impl World {
         let is_final = manual && left == Micros::ZERO;
         let session = talker.session;
         let chunk = Chunk { bytes, audio, is_final, sent: self.now };
-        self.talker_sends(at, Input::Chunk(session, chunk));
+        let arrives = self.arrives_in_turn(at);
+        let talker = &self.talkers[at as usize];
+        if arrives == self.now {
+            self.reach_server(talker.server, Input::Chunk(session, chunk));
+        } else {
+            self.post_chunk(arrives, talker.id, session, chunk);
+        }
         let talker = &mut self.talkers[at as usize];
         let of = &self.groups[usize::from(talker.group)].group;
         let span = if left == Micros::ZERO {
@@ -273,11 +279,17 @@ impl World {
         self.queue.push(self.now + span, Event::Talk(at, life));
     }
 
-    fn talker_sends(&mut self, at: u32, input: Input) {
+    /// When a message sent now arrives: never before one sent earlier.
+    fn arrives_in_turn(&mut self, at: u32) -> Micros {
         let latency = self.latency(Leg::Session);
         let talker = &mut self.talkers[at as usize];
-        let arrives = (self.now + latency).max(talker.up_clear);
-        talker.up_clear = arrives;
+        talker.up_clear = talker.up_clear.max(self.now + latency);
+        talker.up_clear
+    }
+
+    fn talker_sends(&mut self, at: u32, input: Input) {
+        let arrives = self.arrives_in_turn(at);
+        let talker = &self.talkers[at as usize];
         let (server, id) = (talker.server, talker.id);
         if arrives == self.now {
             self.reach_server(server, input);
