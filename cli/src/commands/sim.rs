@@ -7,12 +7,13 @@ use std::time::Instant;
 use lingua_reports::run::{Run, Verdict};
 use lingua_reports::{files, junit, replications, terminal};
 use lingua_scenarios::{Loaded, Scenario};
-use lingua_sim::{Finished, shrink, simulate, simulate_all, swarm};
+use lingua_sim::{Finished, shrink, simulate_all, swarm};
 
 use crate::args::Sim;
 use crate::failure::{Code, Failure, print};
 use crate::machine;
 use crate::progress::Bar;
+use crate::trace;
 
 /// What several seeds are compared by.
 const SHOWN: [&str; 12] = [
@@ -55,6 +56,13 @@ pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
     }
     match &args.seeds {
         Some(seeds) => several(args, &loaded, seeds.clone()),
+        None if !variants.is_empty() && args.trace.is_some() => {
+            let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+            let names = names.join(", ");
+            Err(Failure::Usage(format!(
+                "--trace is of one run: choose a variant with --variant ({names})"
+            )))
+        }
         None if !variants.is_empty() => all_variants(args, &loaded, &variants),
         None => one(args, &loaded),
     }
@@ -64,7 +72,7 @@ pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
 fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
     let scenario = swarm::draw(&loaded.scenario, loaded.scenario.seed);
     let started = Instant::now();
-    let mut finished = simulate(&scenario, &loaded.sha256, &mut Bar::new(&loaded.scenario.title))?;
+    let (mut finished, traced) = trace::simulate(args, &scenario, &loaded.sha256)?;
     let wall = started.elapsed();
     let artifacts = &mut finished.artifacts;
     artifacts.machine = machine::describe(&artifacts.run, wall, 1);
@@ -75,6 +83,7 @@ fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
         print(&format!("\nfiles: {} (open report.html)\n", dir.display()))?;
     }
     let run = &finished.artifacts.run;
+    print(&traced)?;
     write_junit(args, &[run])?;
     if let Some(broken) = &finished.broken {
         print(&format!("\nreplay: {}\n", replay(args, loaded, run.seed)))?;

@@ -135,3 +135,27 @@ fn capacity_pools_and_check_answer() {
     let check = text(&lingua(dir.path(), &["check", nodes.to_str().unwrap()]).stdout);
     assert!(check.contains("is fine: 1000 nodes"), "{check}");
 }
+
+#[test]
+fn a_trace_is_written_of_one_run_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, many) = (scenario("swarm.toml"), scenario("policies.toml"));
+    let (one, many) = (one.to_str().unwrap(), many.to_str().unwrap());
+    let out = lingua(dir.path(), &["sim", one, "--trace", "t.json", "--trace-limit", "1000"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("trace: t.json (1,000 events"), "{}", text(&out.stdout));
+    assert!(text(&out.stderr).contains("--trace-limit"), "{}", text(&out.stderr));
+    let bytes = std::fs::read(dir.path().join("t.json")).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(trace["otherData"]["events"], 1_000);
+    for (args, mend) in [
+        (&["sim", one, "--trace", "t.json", "--seeds", "1..2"][..], "--seeds"),
+        (&["sim", many, "--trace", "t.json"], "--variant"),
+        (&["sim", one, "--trace", "no/such/folder/t.json"], "no/such/folder"),
+        (&["sim", one, "--trace-limit", "5"], "--trace"),
+    ] {
+        let out = lingua(dir.path(), args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stdout));
+        assert!(text(&out.stderr).contains(mend), "{args:?}: {}", text(&out.stderr));
+    }
+}
