@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
     Compare(Compare),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
@@ -127,11 +127,12 @@ pub(crate) struct Report {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Compare {
-    /// Folder of the first run.
+    /// Folder of the first run, or of its runs with several --seeds.
     pub(crate) a: PathBuf,
-    /// Folder of the second run.
+    /// Folder of the second, with the same seeds.
     pub(crate) b: PathBuf,
-    /// Exit with 3 when a metric of B is worse than A's by more, e.g. p99=10%.
+    /// Exit with 3 when a metric of B is worse than A's by more, e.g. p99=10%; of several seeds
+    /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
 }

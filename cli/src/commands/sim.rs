@@ -110,12 +110,16 @@ fn several(
     if let Some(dir) = &args.out {
         for finished in &finished {
             let seed = finished.artifacts.run.seed;
-            files::write_dir(&dir.join(format!("seed-{seed}")), &finished.artifacts)?;
+            files::write_dir(&files::seed_dir(dir, seed), &finished.artifacts)?;
         }
     }
     let owned: Vec<Run> = finished.iter().map(|f| f.artifacts.run.clone()).collect();
     let runs: Vec<&Run> = owned.iter().collect();
     print(&replications::table(&owned, &SHOWN).to_text(100))?;
+    if let Some(dir) = &args.out {
+        files::write_replications(dir, &owned)?;
+        print(&format!("\nfiles: {} (replications.csv, a folder per seed)\n", dir.display()))?;
+    }
     if loaded.scenario.swarm.is_some() {
         print(&marks(&runs))?;
     }
