@@ -7,7 +7,7 @@ use std::time::Instant;
 use lingua_reports::run::{Run, Verdict};
 use lingua_reports::{files, junit, replications, terminal};
 use lingua_scenarios::{Loaded, Scenario};
-use lingua_sim::{Finished, shrink, simulate_all, swarm};
+use lingua_sim::{Broken, Finished, shrink, simulate_all, swarm};
 
 use crate::args::Sim;
 use crate::failure::{Code, Failure, print};
@@ -88,7 +88,7 @@ fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
     if let Some(broken) = &finished.broken {
         print(&format!("\nreplay: {}\n", replay(args, loaded, run.seed)))?;
         if let Some(file) = &args.shrink {
-            write_shrunk(&scenario, broken.invariant, file)?;
+            write_shrunk(&scenario, broken, file)?;
         }
     } else {
         print(&format!("next: {}\n", next_step(args, run)))?;
@@ -135,7 +135,7 @@ fn several(
     if let (Some(first), Some(file)) = (broken.first(), &args.shrink) {
         let scenario = swarm::draw(&loaded.scenario, first.artifacts.run.seed);
         if let Some(broken) = &first.broken {
-            write_shrunk(&scenario, broken.invariant, file)?;
+            write_shrunk(&scenario, broken, file)?;
         }
     }
     Ok(runs
@@ -205,8 +205,9 @@ fn replay(args: &Sim, loaded: &Loaded, seed: u64) -> String {
     command
 }
 
-fn write_shrunk(scenario: &Scenario, invariant: &str, file: &Path) -> Result<(), Failure> {
-    let shrunk = shrink::shrink(scenario, invariant, &mut Bar::new("shrinking"));
+fn write_shrunk(scenario: &Scenario, broken: &Broken, file: &Path) -> Result<(), Failure> {
+    let invariant = broken.invariant;
+    let shrunk = shrink::shrink(scenario, broken, &mut Bar::new("shrinking"));
     let text = shrunk.scenario.to_toml();
     let header = format!(
         "# The smallest scenario found that breaks {invariant} ({} runs tried).\n\
