@@ -54,7 +54,7 @@ impl From<lingua_sim::SimError> for Failure {
         match error {
             // It names its place itself.
             lingua_sim::SimError::Input(error) => Self::Scenario(error),
-            error @ lingua_sim::SimError::Scenario(_) => Self::Sim(error),
+            error => Self::Sim(error),
         }
     }
 }

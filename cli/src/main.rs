@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod machine;
 mod progress;
+mod trace;
 mod variants;
 
 use std::process::ExitCode;

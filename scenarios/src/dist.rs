@@ -116,11 +116,13 @@ impl Dist {
         }
     }
 
-    /// Reads the values of an empirical distribution; its path is relative to `base`.
-    pub(crate) fn read(&mut self, base: &Path) -> Result<(), Error> {
+    /// Reads the values of an empirical distribution, whose path is relative to `base`, and adds
+    /// its file to the inputs.
+    pub(crate) fn read(&mut self, base: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Error> {
         if let Self::Empirical(Empirical { path, values }) = self {
             *path = base.join(&path);
             *values = csv_input::durations(path)?;
+            inputs.push(path.clone());
         }
         Ok(())
     }

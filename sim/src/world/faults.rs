@@ -110,9 +110,11 @@ impl World {
         let server = fault.instance.unwrap_or(0) as u16;
         let lasts = fault.lasts.map_or(Micros::secs(5), setup::micros);
         self.recorder.mark(name(fault.kind));
+        self.trace.fault(self.now, name(fault.kind), begins);
         match (fault.kind, begins) {
             (FaultKind::NodeCrash, true) => {
                 for node in victims {
+                    self.trace.node_is(self.now, node, "crash");
                     self.node_dies(node, lasts);
                 }
             }
@@ -133,13 +135,14 @@ impl World {
                 self.queue.push(self.now + lasts, Event::Restart(server));
             }
             (FaultKind::StoreStall, true) => {
-                self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
+                self.store_stalls(lasts);
             }
             // State in the instance's own process has no replica to fail over to.
             (FaultKind::StoreFailover, true) if self.is_remote() => {
                 if let Some(replica) = self.store.checkpoint.take() {
                     self.watch.fail_over(*replica);
-                    self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
+                    self.trace.store_fails_over(self.now);
+                    self.store_stalls(lasts);
                 }
             }
             (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
@@ -155,6 +158,11 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    fn store_stalls(&mut self, lasts: Micros) {
+        self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
+        self.trace.store_stalls(self.now, self.store.stalled_until);
     }
 
     fn hang(&mut self, victims: &[u32], begins: bool) {

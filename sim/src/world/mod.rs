@@ -9,6 +9,7 @@ mod report;
 mod server;
 mod store;
 mod talkers;
+mod traced;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,6 +28,7 @@ use crate::record::Recorder;
 use crate::setup::{self, Names};
 use crate::slab::Slab;
 use crate::streams::{Purpose, Stream, Streams, mix};
+use crate::trace::Trace;
 use crate::{Progress, SimError};
 
 use arrivals::Source;
@@ -146,6 +148,7 @@ pub(crate) struct World {
     open: OpenJobs,
     tails: LookupMap<(SessionId, Lang), nodes::Tail>,
     recorder: Recorder,
+    trace: Trace,
     digest: Digest,
     arrivals_digest: u64,
     planted: Planted,
@@ -196,6 +199,7 @@ impl World {
             watch,
             open: OpenJobs::default(),
             tails: LookupMap::default(),
+            trace: Trace::default(),
             digest: Digest::default(),
             arrivals_digest: 0,
             planted,

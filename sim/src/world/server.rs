@@ -90,6 +90,7 @@ impl World {
 
     /// An instance dies: its sockets with it.
     pub(super) fn crash_server(&mut self, at: u16) {
+        self.trace.instance_dies(self.now, at);
         let server = &mut self.servers[usize::from(at)];
         server.up = false;
         server.queue.clear();
@@ -109,6 +110,7 @@ impl World {
         server.locked = former.locked;
         server.busy_before = former.busy_before;
         self.server_of.insert(server.id, at);
+        self.trace.instance_starts(self.now, at);
         self.servers[usize::from(at)] = server;
         if self.is_remote() {
             self.queue.push(self.now, Event::Snapshot(at));
@@ -181,6 +183,7 @@ impl World {
     /// Lets the instance handle one message, and sends what comes out.
     fn serve(&mut self, at: u16, input: Input) {
         let mut cost = self.fixed_cost(at, &input);
+        let message = self.trace.message(&input);
         let mut out = std::mem::take(&mut self.recorder.out);
         let remote = self.is_remote();
         let server = &mut self.servers[usize::from(at)];
@@ -201,6 +204,7 @@ impl World {
             server.busy_until = server.busy_until.max(nanos(self.now)) + cost;
             server.busy += cost;
         }
+        self.trace.served(self.now, at, message, cost, &out);
         let sent_at = Micros(self.now.0 + cost / 1_000);
         for output in out.drain(..) {
             self.send(at, sent_at, output);

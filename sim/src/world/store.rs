@@ -62,6 +62,7 @@ impl World {
         let cost = self.costs.store_op.nanos();
         self.store.busy_until = starts + cost;
         self.store.busy += cost;
+        self.trace.step(id, &op, arrives, [starts, starts + cost]);
         let late = self.faults.late_release(&op, &mut self.store.losses);
         let done = Micros((starts + cost).div_ceil(1_000)) + late;
         self.recorder.store_latency(done - at + latency);

@@ -7,6 +7,7 @@ mod planted;
 mod policies;
 mod swarm;
 mod theory;
+mod trace;
 
 use std::path::Path;
 

@@ -254,6 +254,7 @@ impl World {
         node.beat_epoch += 1;
         let epoch = node.beat_epoch;
         self.heartbeats.push(Reverse((self.now, at, epoch)));
+        self.trace.node_is(self.now, at, "connected");
         let unsent = std::mem::take(&mut self.nodes[at as usize].unsent);
         for answer in unsent {
             self.node_answers(at, answer);
@@ -301,6 +302,7 @@ impl World {
 
     pub(super) fn drain_node(&mut self, at: u32, draining: bool) {
         if let Some(node_ref) = self.nodes[at as usize].socket.and_then(|socket| socket.node) {
+            self.trace.node_is(self.now, at, if draining { "drain" } else { "drain ends" });
             self.node_sends(at, Input::Drain(node_ref, draining));
         }
     }
@@ -311,6 +313,7 @@ impl World {
             Some(downtime) => Micros(downtime.sample(node.stream.uniform()).micros()),
             None => BACKOFF,
         };
+        self.trace.node_is(self.now, at, "leaves");
         self.node_dies(at, span);
     }
 
@@ -325,6 +328,7 @@ impl World {
     pub(super) fn node_dies(&mut self, at: u32, away: Micros) {
         self.node_closes_socket(at);
         let now = self.now;
+        self.trace.jobs_lost(now, at);
         let node = &mut self.nodes[at as usize];
         node.phase = Phase::Away;
         node.life += 1;
@@ -354,6 +358,7 @@ impl World {
             node.socket = None;
             node.beat_epoch += 1;
             self.recorder.mark("node_declared_dead");
+            self.trace.node_is(self.now, at, "declared dead");
             self.connect_later(at);
         }
     }
@@ -365,6 +370,7 @@ impl World {
             if node.socket.is_some_and(|socket| socket.id == id) {
                 node.socket = None;
                 node.beat_epoch += 1;
+                self.trace.node_is(self.now, at, "socket lost");
                 self.connect_later(at);
             }
         }
@@ -375,12 +381,15 @@ impl World {
         let node = &mut self.nodes[at as usize];
         if node.phase == Phase::Up && node.socket.is_some() {
             node.silent = true;
+            self.trace.node_is(self.now, at, "silent");
             node.hung_at = Some(self.now);
         }
     }
 
     /// A hung node wakes: it has lost its work and opens a new socket.
     pub(super) fn node_unhangs(&mut self, at: u32) {
+        self.trace.node_is(self.now, at, "wakes");
+        self.trace.jobs_lost(self.now, at);
         let node = &mut self.nodes[at as usize];
         node.silent = false;
         node.works.clear();
