@@ -24,7 +24,7 @@ pub enum FrameError {
     NotJson {
         /// Line, from 1.
         line: usize,
-        /// Column in bytes, from 1.
+        /// Column in bytes, from 1. Zero where the line is empty.
         column: usize,
         /// What the parser met.
         what: String,
