@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
+    /// Run the scheduler: WebSockets for nodes and clients, state in this process.
+    Serve(Serve),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -53,6 +55,21 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Scenario whose [scheduler] section gives the rules; absent: the defaults.
+    pub(crate) file: Option<PathBuf>,
+    /// Change one value, e.g. --set scheduler.policy=power-of-d.
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
+    pub(crate) overrides: Vec<String>,
+    /// Address and port.
+    #[arg(long, default_value = "127.0.0.1:5010")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Concurrent jobs of a node that names no maximum.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) max_jobs: u16,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -32,7 +32,7 @@ use lingua_scenarios::Scenario;
 pub use invariants::Broken;
 pub use record::{Batch, Batches};
 pub use replicate::simulate_all;
-pub use setup::{pool_rule, promises};
+pub use setup::{instance_config, pool_rule, promises, state_config};
 pub use trace::{TRACE_EVENTS_MAX, Traced};
 
 /// Why a scenario cannot be simulated.

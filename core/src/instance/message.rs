@@ -277,6 +277,8 @@ pub struct Opened {
     pub needs: Needs,
     /// Length of the speech.
     pub speech: Micros,
+    /// Decoded bytes.
+    pub bytes: u64,
     /// Why the utterance ended; absent for whole utterances.
     pub reason: Option<Reason>,
     /// Whether it is the utterance's first job.

@@ -177,6 +177,7 @@ impl Instance {
                 request: request.id,
                 needs,
                 speech: cut.audio,
+                bytes: cut.bytes,
                 reason,
                 first: new.first_language,
             }));
