@@ -59,9 +59,13 @@ pub(super) struct Node {
     name: Arc<str>,
     caps: Capabilities,
     pub(super) max_jobs: u32,
+    // What the file gives it, and the latest maximum whose news has reached the scheduler.
+    max_jobs_of_file: u32,
+    max_jobs_told: u32,
     service: Dist,
     speech_factor: f64,
     heartbeat: Micros,
+    heartbeat_jitter: f64,
     uptime: Option<Dist>,
     downtime: Option<Dist>,
     usage: [Option<u16>; 3],
@@ -96,6 +100,11 @@ impl Node {
     fn jobs_held(&self) -> u32 {
         (self.works.len() + self.queued.len()) as u32
     }
+
+    /// More jobs than this are oversold: a lower maximum counts once the scheduler can know it.
+    fn jobs_allowed(&self) -> u32 {
+        self.max_jobs.max(self.max_jobs_told)
+    }
 }
 
 /// Audio that a node keeps for a session's next job.
@@ -111,7 +120,7 @@ impl World {
         let rule = setup::pool_rule(self.scheduler.pool_rule);
         for (index, group) in scenario.nodes.iter().enumerate() {
             let caps = setup::capabilities(&self.names, group, rule)?;
-            let prefix = group.name.clone().unwrap_or_else(|| format!("g{index}"));
+            let prefix = group.name_at(index);
             for n in 0..group.count {
                 self.add_node(group, &caps, format!("{prefix}-{n}"));
             }
@@ -132,9 +141,12 @@ impl World {
             name,
             caps: caps.clone(),
             max_jobs: group.max_jobs,
+            max_jobs_of_file: group.max_jobs,
+            max_jobs_told: group.max_jobs,
             service: group.service_time.clone(),
             speech_factor: group.speech_factor,
             heartbeat: setup::micros(group.heartbeat),
+            heartbeat_jitter: group.heartbeat_jitter,
             uptime: group.uptime.clone(),
             downtime: group.downtime.clone(),
             usage: [group.cpu.map(|percent| (percent * 10.0) as u16), None, None],
@@ -250,6 +262,7 @@ impl World {
             return;
         };
         socket.node = Some(node_ref);
+        node.max_jobs_told = node.max_jobs;
         node.attempts = 1;
         node.beat_epoch += 1;
         let epoch = node.beat_epoch;
@@ -269,7 +282,8 @@ impl World {
             return;
         }
         self.digest.event(self.now, 0, u64::from(at));
-        let jitter = 0.8 + 0.4 * node.stream.uniform();
+        let share = node.heartbeat_jitter;
+        let jitter = 1.0 - share + 2.0 * share * node.stream.uniform();
         let next = self.now + Micros((node.heartbeat.0 as f64 * jitter) as u64);
         self.heartbeats.push(Reverse((next, at, epoch)));
         let lost = self.faults.heartbeat_loss();
@@ -277,12 +291,44 @@ impl World {
             self.recorder.mark("heartbeat_lost");
             return;
         }
+        self.node_reports(at, node_ref);
+    }
+
+    fn node_reports(&mut self, at: u32, node_ref: NodeRef) {
+        let node = &self.nodes[at as usize];
         let running = node.jobs_held();
         let usage = node.usage;
+        let max_jobs = (node.max_jobs != node.max_jobs_told).then_some(node.max_jobs);
         let models = self.listed_models(at);
-        let report = Report { running, usage, models, max_jobs: None };
+        let report = Report { running, usage, models, max_jobs };
         self.recorder.heartbeats += 1;
         self.node_sends(at, Input::Heartbeat(node_ref, report));
+    }
+
+    /// A node takes another maximum, or that of the file again, and reports at once.
+    pub(super) fn node_changes_max_jobs(&mut self, at: u32, max_jobs: Option<u32>) {
+        let node = &mut self.nodes[at as usize];
+        node.max_jobs = max_jobs.unwrap_or(node.max_jobs_of_file);
+        let silent = node.silent;
+        if let Some(node_ref) = node.socket.and_then(|socket| socket.node).filter(|_| !silent) {
+            self.node_reports(at, node_ref);
+        }
+        self.start_works(at);
+    }
+
+    /// An instance has heard of a node's maximum: what it sent before is under way.
+    pub(super) fn confirm_max_jobs(&mut self, node_ref: NodeRef, max_jobs: u32) {
+        let latency = self.latency(Leg::Node);
+        let Some(&at) = self.node_of_num.get(node_ref.num.index()) else { return };
+        let arrives = (self.now + latency).max(self.nodes[at as usize].down_clear);
+        self.post(arrives, Mail::MaxJobsHeard(node_ref, max_jobs));
+    }
+
+    /// Everything that was sent before an instance heard of the node's maximum has arrived.
+    pub(super) fn max_jobs_is_told(&mut self, node_ref: NodeRef, max_jobs: u32) {
+        if let Some(&at) = self.node_of_num.get(node_ref.num.index()) {
+            self.nodes[at as usize].max_jobs_told = max_jobs;
+        }
     }
 
     /// Its time in service is over: it takes no new jobs and goes when the last one is done.
