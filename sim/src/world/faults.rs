@@ -1,5 +1,7 @@
 //! What goes wrong, when, and to whom.
 
+use std::ops::Range;
+
 use lingua_core::{Micros, ModelId, Op};
 use lingua_scenarios::{Fault, FaultKind, Scenario};
 
@@ -9,6 +11,8 @@ use crate::world::{Event, World};
 
 struct Planned {
     fault: Fault,
+    // Whom it may hit, and whom it does.
+    among: Range<u32>,
     victims: Vec<u32>,
     model: Option<ModelId>,
     active: bool,
@@ -23,6 +27,7 @@ impl Faults {
     pub(super) fn new(scenario: &Scenario, names: &Names, streams: &Streams) -> Self {
         let planned = scenario.faults.iter().enumerate().map(|(at, fault)| Planned {
             fault: fault.clone(),
+            among: among(scenario, fault),
             victims: Vec::new(),
             model: fault.model.as_deref().map(|model| names.model(model)),
             active: false,
@@ -76,13 +81,13 @@ impl Faults {
 
 impl World {
     pub(super) fn schedule_faults(&mut self) {
-        let nodes = self.nodes.len() as u32;
         for at in 0..self.faults.planned.len() {
             let planned = &mut self.faults.planned[at];
             let fault = &planned.fault;
+            let nodes = planned.among.len() as u32;
             let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
             let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
-            planned.victims = draw(&mut planned.stream, nodes, count);
+            planned.victims = draw(&mut planned.stream, planned.among.clone(), count);
             let begins = setup::micros(fault.at);
             let begin = Event::Fault(at as u16, true);
             let ends = fault.lasts.map(|lasts| begins + setup::micros(lasts));
@@ -128,6 +133,12 @@ impl World {
             (FaultKind::Drain, _) => {
                 for node in victims {
                     self.drain_node(node, begins);
+                }
+            }
+            (FaultKind::MaxJobs, _) => {
+                let max_jobs = fault.max_jobs.filter(|_| begins);
+                for node in victims {
+                    self.node_changes_max_jobs(node, max_jobs);
                 }
             }
             (FaultKind::InstanceCrash, true) if self.servers[usize::from(server)].up => {
@@ -176,11 +187,24 @@ impl World {
     }
 }
 
+/// The nodes of the fault's group, or all.
+fn among(scenario: &Scenario, fault: &Fault) -> Range<u32> {
+    let mut nodes = 0..0;
+    for (at, group) in scenario.nodes.iter().enumerate() {
+        match &fault.group {
+            Some(name) if *name == group.name_at(at) => return nodes.end..nodes.end + group.count,
+            _ => nodes.end += group.count,
+        }
+    }
+    nodes
+}
+
 /// `count` different nodes, in order.
-fn draw(stream: &mut Stream, nodes: u32, count: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = (0..nodes).collect();
+fn draw(stream: &mut Stream, among: Range<u32>, count: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = among.collect();
     for place in 0..count as usize {
-        let other = place + lingua_core::draws::pick(stream.word(), nodes - place as u32) as usize;
+        let left = (all.len() - place) as u32;
+        let other = place + lingua_core::draws::pick(stream.word(), left) as usize;
         all.swap(place, other);
     }
     all.truncate(count as usize);
@@ -206,5 +230,6 @@ fn name(kind: FaultKind) -> &'static str {
         FaultKind::LateRelease => "fault_late_release",
         FaultKind::ClockStep => "fault_clock_step",
         FaultKind::Delay => "fault_delay",
+        FaultKind::MaxJobs => "fault_max_jobs",
     }
 }

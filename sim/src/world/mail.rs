@@ -19,6 +19,8 @@ pub(super) enum Mail {
     Close(NodeRef),
     /// To a node: it is registered, or is not.
     Registered(u32, u32, Option<NodeRef>),
+    /// To a node: its new maximum of concurrent jobs has been heard.
+    MaxJobsHeard(NodeRef, u32),
     /// To a client, on a socket of an instance.
     Final(InstanceId, Final),
     /// To the store; the step is carried out on arrival.
@@ -70,6 +72,7 @@ impl World {
             Mail::Assign(assign) => self.node_takes(assign),
             Mail::Close(node) => self.node_is_closed(node),
             Mail::Registered(node, life, result) => self.node_is_registered(node, life, result),
+            Mail::MaxJobsHeard(node, max_jobs) => self.max_jobs_is_told(node, max_jobs),
             Mail::Final(from, last) => {
                 if self.server_of.contains(&from) {
                     self.client_hears(&last);

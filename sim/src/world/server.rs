@@ -184,6 +184,10 @@ impl World {
     fn serve(&mut self, at: u16, input: Input) {
         let mut cost = self.fixed_cost(at, &input);
         let message = self.trace.message(&input);
+        let heard = match &input {
+            Input::Heartbeat(node, report) => report.max_jobs.map(|max_jobs| (*node, max_jobs)),
+            _ => None,
+        };
         let mut out = std::mem::take(&mut self.recorder.out);
         let remote = self.is_remote();
         let server = &mut self.servers[usize::from(at)];
@@ -208,6 +212,9 @@ impl World {
         let sent_at = Micros(self.now.0 + cost / 1_000);
         for output in out.drain(..) {
             self.send(at, sent_at, output);
+        }
+        if let Some((node, max_jobs)) = heard {
+            self.confirm_max_jobs(node, max_jobs);
         }
         self.recorder.out = out;
         self.hear_watch();
@@ -249,7 +256,7 @@ impl World {
                     base
                 }
             }
-            Output::RefreshModel(_) => costs.model_na.nanos(),
+            Output::RefreshModel(_) if phase0 => costs.model_na.nanos(),
             Output::Assign(assign) => per_kib(costs.kib, assign.bytes),
             _ => 0,
         }

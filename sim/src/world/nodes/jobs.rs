@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    fn start_works(&mut self, at: u32) {
+    pub(super) fn start_works(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
         while (node.works.len() as u32) < node.max_jobs {
             let Some(work) = node.queued.pop_front() else { break };
@@ -167,7 +167,7 @@ impl World {
         let was = std::mem::replace(&mut node.busy_since, now);
         let before = self.recorder.node_levels.get(at as usize).copied().unwrap_or(0);
         node.busy_area += span.0 * u64::from(before.min(node.max_jobs));
-        let max_jobs = node.max_jobs;
+        let max_jobs = node.jobs_allowed();
         let excess = level.saturating_sub(max_jobs);
         let excess_before = before.saturating_sub(max_jobs);
         if excess_before > 0 {
