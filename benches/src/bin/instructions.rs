@@ -39,7 +39,7 @@ enum Inner {
     /// Run one subject, as valgrind does
     #[command(hide = true)]
     Subject {
-        #[arg(value_parser = entry)]
+        #[arg(value_name = "NAME", value_parser = entry)]
         entry: Entry,
         #[arg(long)]
         plant: bool,

@@ -16,6 +16,10 @@ const COUNTED: &str = "--toggle-collect=*gate::callgrind::counted*";
 /// Kept from the environment; all else could move the stack or change the tool.
 const KEPT: [&str; 2] = ["PATH", "VALGRIND_LIB"];
 
+/// The C library copies memory by what the processor can do; the plainest way counts alike on all.
+const PLAIN_LIBC: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-AVX_Fast_Unaligned_Load,-AVX512VL,-ERMS,-FSRM");
+
 /// Instructions of a subject's counted runs. A planted slowdown adds a tenth to them.
 ///
 /// # Errors
@@ -26,6 +30,7 @@ pub fn count(entry: &Entry, planted: bool) -> Result<u64, GateError> {
     let mut command = Command::new("valgrind");
     command.env_clear();
     command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.env(PLAIN_LIBC.0, PLAIN_LIBC.1);
     command.args(["--command-line-only=yes", "--tool=callgrind"]);
     command.args(["--callgrind-out-file=/dev/null", "--collect-atstart=no", COUNTED]);
     command.arg(program).args(["subject", entry.name]);
@@ -78,7 +83,8 @@ mod tests {
 
     #[test]
     fn the_count_is_read_from_what_callgrind_prints() {
-        let told = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n==7== I   refs: 123,456";
+        let told =
+            "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n==7== I   refs: 123,456";
         assert_eq!(collected(told), Some(123_456));
         assert_eq!(collected("==7== Collected : \n"), None);
         assert_eq!(collected(""), None);

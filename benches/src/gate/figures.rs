@@ -49,7 +49,7 @@ impl Figures {
         match std::fs::read_to_string(path) {
             Ok(text) => toml::from_str(&text)
                 .map_err(|source| GateError::Format { path: name, source: Box::new(source) }),
-            Err(source) => Err(GateError::File { path: name, source }),
+            Err(source) => Err(GateError::Read { path: name, source }),
         }
     }
 
@@ -60,7 +60,7 @@ impl Figures {
     pub fn write(&self, path: &Path) -> Result<(), GateError> {
         let body = toml::to_string(self).expect("names and numbers are TOML");
         std::fs::write(path, format!("{HEAD}{body}"))
-            .map_err(|source| GateError::File { path: path.display().to_string(), source })
+            .map_err(|source| GateError::Write { path: path.display().to_string(), source })
     }
 
     /// Tells whether other counts can be compared with these, as a baseline.

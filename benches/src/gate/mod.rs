@@ -13,7 +13,9 @@ pub use verdict::{Comparison, DISPATCH_GROWTH_MAX, Row, TOLERANCE, Verdict};
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
     /// There is no valgrind.
-    #[error("valgrind is not installed: install its package (`apt-get install valgrind`) and retry")]
+    #[error(
+        "valgrind is not installed: install its package (`apt-get install valgrind`) and retry"
+    )]
     NoValgrind,
     /// A subject did not run to its end, or nothing of it was counted.
     #[error("{subject}: valgrind counted nothing; its last words:\n{told}")]
@@ -31,16 +33,24 @@ pub enum GateError {
         /// Why not.
         source: std::io::Error,
     },
-    /// The baseline cannot be read or written.
-    #[error("{path}: {source}")]
-    File {
+    /// The baseline cannot be read.
+    #[error("{path}: {source}: name the committed baseline, or write one with --update")]
+    Read {
+        /// Its path.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The baseline cannot be written.
+    #[error("{path}: {source}: name a file that can be written")]
+    Write {
         /// Its path.
         path: String,
         /// Why not.
         source: std::io::Error,
     },
     /// The baseline is not in its format.
-    #[error("{path}: {source}")]
+    #[error("{path} is no baseline: restore it, or write one with --update\n{source}")]
     Format {
         /// Its path.
         path: String,

@@ -131,10 +131,5 @@ pub(super) fn register(at: u32) -> Register {
     let languages = Languages::new(langs, langs, langs, PoolRule::AsrXTts);
     let languages = languages.expect("each list names a language");
     let caps = Capabilities { languages, ..Capabilities::default() };
-    Register {
-        name: format!("node-{at}").into(),
-        caps,
-        max_jobs: MAX_JOBS,
-        owner: InstanceId(0),
-    }
+    Register { name: format!("node-{at}").into(), caps, max_jobs: MAX_JOBS, owner: InstanceId(0) }
 }
