@@ -28,7 +28,7 @@ fn speed(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(3));
+    config = Criterion::default().sample_size(20).measurement_time(Duration::from_secs(4));
     targets = speed
 }
 criterion_main!(benches);
