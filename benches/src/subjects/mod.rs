@@ -22,8 +22,6 @@ pub trait Subject {
 pub struct Entry {
     /// Its name in tables and in the baseline.
     pub name: &'static str,
-    /// What one operation is.
-    pub operation: &'static str,
     /// Operations in one run.
     pub operations: u64,
     /// Runs that the gate counts; as many come before to warm up. A multiple of ten.
@@ -42,63 +40,54 @@ impl Entry {
 pub const ALL: [Entry; 9] = [
     Entry {
         name: "dispatch-100",
-        operation: "a request is given to one of 100 half-full nodes",
         operations: dispatch::REQUESTS,
         runs: 100,
         prepare: || Box::new(dispatch::Dispatch::new(100)),
     },
     Entry {
         name: "dispatch-1000",
-        operation: "the same with 1,000 nodes",
         operations: dispatch::REQUESTS,
         runs: 100,
         prepare: || Box::new(dispatch::Dispatch::new(1_000)),
     },
     Entry {
         name: "dispatch-10000",
-        operation: "the same with 10,000 nodes",
         operations: dispatch::REQUESTS,
         runs: 100,
         prepare: || Box::new(dispatch::Dispatch::new(10_000)),
     },
     Entry {
         name: "event-queue-1000",
-        operation: "one event popped, one pushed, 1,000 pending",
         operations: event_queue::EVENTS,
         runs: 100,
         prepare: || Box::new(event_queue::Hold::new(1_000)),
     },
     Entry {
         name: "event-queue-100000",
-        operation: "the same with 100,000 pending",
         operations: event_queue::EVENTS,
         runs: 100,
         prepare: || Box::new(event_queue::Hold::new(100_000)),
     },
     Entry {
         name: "heartbeat",
-        operation: "one of 1,000 half-full nodes reports",
         operations: heartbeat::REPORTS,
         runs: 100,
         prepare: || Box::new(heartbeat::Heartbeat::new(1_000)),
     },
     Entry {
         name: "pool-update",
-        operation: "a node of six languages registers among 1,000, reports, is removed",
         operations: pool_update::NODES,
         runs: 100,
         prepare: || Box::new(pool_update::PoolUpdate::new(1_000)),
     },
     Entry {
         name: "segmenter",
-        operation: "one chunk of audio",
         operations: segmenter::CHUNKS,
         runs: 100,
         prepare: || Box::new(segmenter::Speech::default()),
     },
     Entry {
         name: "simulation",
-        operation: "20 virtual seconds of 100 nodes and 400 sessions",
         operations: 1,
         runs: 10,
         prepare: || Box::new(simulation::Simulation::new()),
