@@ -59,7 +59,7 @@ impl Deployment {
     }
 
     fn register(&mut self, at: u32) {
-        self.handle(Input::NodeOpened(register(at)));
+        self.handle(Input::NodeOpened(Box::new(register(at))));
         let node = self.out.iter().find_map(|output| match output {
             Output::Registered(_, result) => result.ok(),
             _ => None,
