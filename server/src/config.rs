@@ -31,6 +31,8 @@ pub struct Limits {
     pub bad_frames: u32,
     /// How often a silent peer is pinged; two pings unanswered close it.
     pub ping: Duration,
+    /// Longest wait for a socket's first message.
+    pub first_message: Duration,
     /// Longest time that one write may take.
     pub write: Duration,
     /// Longest wait for what is under way when the server stops.
@@ -45,6 +47,7 @@ impl Default for Limits {
             inbox: 65_536,
             bad_frames: 20,
             ping: Duration::from_secs(20),
+            first_message: Duration::from_secs(30),
             write: Duration::from_secs(10),
             drain: Duration::from_secs(30),
         }

@@ -32,6 +32,8 @@ pub(crate) enum Event {
     Heartbeat(SocketId, Report),
     /// A node answered a job.
     Answer(Box<NodeAnswer>),
+    /// A node has a first text.
+    Partial(Box<NodePartial>),
     /// A node's socket is gone.
     NodeClosed(SocketId),
     /// The server is about to stop: nothing new is admitted.
@@ -96,6 +98,16 @@ pub(crate) struct NodeAnswer {
     pub(crate) outcome: AnswerOutcome,
     pub(crate) messages: Vec<Utf8Bytes>,
     pub(crate) error: Option<ErrorCode>,
+}
+
+/// A node's first text, its messages for the client made ready.
+#[derive(Debug)]
+pub(crate) struct NodePartial {
+    pub(crate) socket: SocketId,
+    pub(crate) job: JobId,
+    pub(crate) session: SessionId,
+    pub(crate) index: u32,
+    pub(crate) messages: [Utf8Bytes; 2],
 }
 
 /// From the hub to a socket.

@@ -12,7 +12,7 @@ use lingua_protocol::{
 };
 
 use crate::clock::unix_ms;
-use crate::event::{NodeAnswer, Outgoing, UtteranceAudio};
+use crate::event::{NodeAnswer, NodePartial, Outgoing, UtteranceAudio};
 use crate::hub::Hub;
 use crate::wire::{self, text};
 
@@ -106,6 +106,22 @@ impl Hub {
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;
         self.handle(Input::Answer(node, Answer { job, attempt, outcome }));
+    }
+
+    /// A first text goes on at once, if its node has the job.
+    pub(super) fn relay_partial(&mut self, partial: NodePartial) {
+        let NodePartial { socket, job, session, index, messages } = partial;
+        let node = self.nodes.of_socket(socket);
+        let Some(request) = self.answers.jobs.get(&job) else { return };
+        let assigned = self.answers.requests.get(request).and_then(|open| open.job);
+        let current = assigned.is_some_and(|assigned| {
+            assigned.job == job && Some(assigned.node) == node.map(|node| node.num)
+        });
+        if current && wire::plain(request.session) == session && request.index == index {
+            for message in messages {
+                self.sessions.send(session, Outgoing::Text(message));
+            }
+        }
     }
 
     /// The final message of a request, in its turn.

@@ -94,6 +94,7 @@ impl Hub {
                 }
             }
             Event::Answer(answer) => self.take_answer(*answer),
+            Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
             Event::Drain => self.instance.drain(),
             // Whoever asked may be gone.

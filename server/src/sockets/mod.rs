@@ -10,7 +10,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use lingua_protocol::CloseCode;
 use tokio::sync::Notify;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval_at, timeout};
+use tokio::time::{Instant, interval_at, sleep, timeout};
 
 use crate::Shared;
 use crate::event::{Event, Outbox, Outgoing, SocketId};
@@ -83,6 +83,9 @@ async fn converse<P: Peer>(
     let limits = shared.config.limits;
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let (mut silent, mut bad) = (0, 0);
+    let mut greeted = false;
+    let first = sleep(limits.first_message);
+    tokio::pin!(first);
     loop {
         tokio::select! {
             frame = socket.recv() => {
@@ -90,7 +93,10 @@ async fn converse<P: Peer>(
                 match frame {
                     None | Some(Err(_) | Ok(Message::Close(_))) => return None,
                     Some(Ok(Message::Text(frame))) => match peer.take(&frame, events) {
-                        Ok(()) => bad = 0,
+                        Ok(()) => {
+                            bad = 0;
+                            greeted = true;
+                        }
                         Err(answer) => {
                             bad += 1;
                             peer.replies().push(answer);
@@ -119,6 +125,7 @@ async fn converse<P: Peer>(
                     write(socket, message, shared).await?;
                 }
             },
+            () = &mut first, if !greeted => return Some(CloseCode::HandshakeTimeout),
             () = overflow.notified() => return Some(CloseCode::SlowReader),
             _ = pings.tick() => {
                 if silent >= 2 {

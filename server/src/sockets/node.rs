@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use lingua_core::finalize::Reason;
-use lingua_core::{Capabilities, InstanceId, Lang, Languages, Register, Report};
+use lingua_core::instance::JobId;
+use lingua_core::{Capabilities, InstanceId, Lang, Languages, Register, Report, SessionId};
 use lingua_protocol::{
-    Base64, EmptyReason, ErrorCode, ErrorMessage, FromNode, JobAssign, JobResult, LanguageList,
-    NodeHeartbeat, NodeId, NodeRegister, Note, Pipeline, Real, ToNode, Transcript,
-    TranslationResult, UiEvent, UiEventKind, UiStatus,
+    AsrPartial, Base64, EmptyReason, ErrorCode, ErrorMessage, FromNode, JobAssign, JobResult,
+    LanguageList, NodeAsrPartial, NodeHeartbeat, NodeId, NodeRegister, Note, Pipeline, Real,
+    ToNode, Transcript, TranslationResult, UiEvent, UiEventKind, UiStatus,
 };
 
 use crate::Shared;
 use crate::clock::unix_ms;
-use crate::event::{Event, JobForNode, NodeAnswer, OpenNode, Outbox, Outgoing, SocketId};
+use crate::event::{
+    Event, JobForNode, NodeAnswer, NodePartial, OpenNode, Outbox, Outgoing, SocketId,
+};
 use crate::hub::outcome_of;
 use crate::sockets::Peer;
 use crate::wire::{self, text};
@@ -84,13 +87,39 @@ impl NodePeer {
         }
     }
 
+    fn partial(&self, partial: NodeAsrPartial) -> Result<Event, Utf8Bytes> {
+        self.is_own(&partial.node_id)?;
+        let (job, session, index) =
+            job_of(&partial.job_id, &partial.session_id, partial.utterance_index)?;
+        let event = UiEvent {
+            trace_id: partial.trace_id.clone(),
+            session_id: partial.session_id.clone(),
+            job_id: None,
+            utterance_index: partial.utterance_index,
+            event: UiEventKind::AsrPartial,
+            elapsed_ms: None,
+            status: UiStatus::Ok,
+            error_code: None,
+            hint: None,
+        };
+        // Clients know a first text by its utterance; the job is not told, as ever.
+        let text = AsrPartial {
+            session_id: partial.session_id,
+            utterance_index: partial.utterance_index,
+            job_id: None,
+            text: partial.text,
+            is_final: partial.is_final,
+            trace_id: partial.trace_id,
+        };
+        let messages = [text!(ToSession, text), text!(ToSession, event)];
+        let socket = self.socket;
+        Ok(Event::Partial(Box::new(NodePartial { socket, job, session, index, messages })))
+    }
+
     fn result(&self, result: JobResult<'_>) -> Result<Event, Utf8Bytes> {
         self.is_own(&result.node_id)?;
-        let unknown = |what: &str| error(ErrorCode::InvalidMessage, &format!("unknown {what}"));
-        let job = wire::parse_job_id(&result.job_id).ok_or_else(|| unknown("job_id"))?;
-        let session =
-            wire::parse_session_id(&result.session_id).ok_or_else(|| unknown("session_id"))?;
-        let index = u32::try_from(result.utterance_index).map_err(|_| unknown("utterance"))?;
+        let (job, session, index) =
+            job_of(&result.job_id, &result.session_id, result.utterance_index)?;
         let reason = result.extra.as_ref().and_then(|extra| extra.reason.as_ref());
         let marked = matches!(reason, Some(EmptyReason::AsrEmpty | EmptyReason::NoTextAssigned));
         let blank = |text: &Option<Transcript>| text.as_ref().is_none_or(|text| text.is_empty());
@@ -124,7 +153,7 @@ impl Peer for NodePeer {
             // What a node has begun changes nothing: its slot is taken since the job was sent.
             FromNode::JobAck(ack) => self.is_own(&ack.node_id)?,
             FromNode::JobStarted(started) => self.is_own(&started.node_id)?,
-            FromNode::AsrPartial(partial) => self.is_own(&partial.node_id)?,
+            FromNode::AsrPartial(partial) => events.push(self.partial(partial)?),
             FromNode::Error(said) => self.is_own(&said.node_id)?,
         }
         Ok(())
@@ -151,6 +180,23 @@ impl Peer for NodePeer {
     fn replies(&mut self) -> &mut Vec<Utf8Bytes> {
         &mut self.replies
     }
+}
+
+/// The core's names of a job, its session and utterance.
+fn job_of(
+    job: &lingua_protocol::JobId,
+    session: &lingua_protocol::SessionId,
+    index: u64,
+) -> Result<(JobId, SessionId, u32), Utf8Bytes> {
+    let unknown = |field: &str, value: &dyn std::fmt::Display| {
+        let message = format!("{field} is {value}: send that of the job_assign");
+        error(ErrorCode::InvalidMessage, &message)
+    };
+    Ok((
+        wire::parse_job_id(job).ok_or_else(|| unknown("job_id", job))?,
+        wire::parse_session_id(session).ok_or_else(|| unknown("session_id", session))?,
+        u32::try_from(index).map_err(|_| unknown("utterance_index", &index))?,
+    ))
 }
 
 fn assign(job: &JobForNode) -> JobAssign<'static> {

@@ -16,6 +16,8 @@ async fn speech_comes_back_translated() {
     assert_eq!((job.utterance_index, job.attempt_id), (0, 1));
     assert!(job.is_manual_cut && !job.is_timeout_triggered);
     assert_eq!(job.audio.as_str(), peers::audio(3), "the audio as it was spoken");
+    node.hears_first(&job, "hel").await;
+    assert_eq!(client.partial().await, "hel");
     node.answer(&job, "hello").await;
     let (said, index) = client.translation().await;
     assert_eq!((said.as_str(), index), ("hello", 0));

@@ -104,6 +104,15 @@ impl Node {
         }
     }
 
+    pub(crate) async fn hears_first(&mut self, job: &JobAssign<'_>, text: &str) {
+        let partial = format!(
+            r#"{{"type":"asr_partial","job_id":"{}","node_id":"{}","session_id":"{}",
+            "utterance_index":{},"text":"{text}","is_final":false,"trace_id":"{}"}}"#,
+            job.job_id, self.id, job.session_id, job.utterance_index, job.trace_id
+        );
+        self.socket.send(&partial).await;
+    }
+
     pub(crate) async fn answer(&mut self, job: &JobAssign<'_>, text: &str) {
         let result = format!(
             r#"{{"type":"job_result","job_id":"{}","attempt_id":{},"node_id":"{}","session_id":"{}",
@@ -227,6 +236,18 @@ impl Client {
                 }
                 Ok(ToSession::UiEvent(_)) => {}
                 other => panic!("no translation: {other:?}"),
+            }
+        }
+    }
+
+    /// The next first text.
+    pub(crate) async fn partial(&mut self) -> String {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToSession::parse(&text) {
+                Ok(ToSession::AsrPartial(partial)) => return partial.text.to_string(),
+                Ok(ToSession::UiEvent(_)) => {}
+                other => panic!("no first text: {other:?}"),
             }
         }
     }

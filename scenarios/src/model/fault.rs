@@ -1,0 +1,92 @@
+//! What goes wrong, and when.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Dur;
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What happens.
+    pub kind: FaultKind,
+    /// When it starts.
+    pub at: Dur,
+    /// How long it lasts (kinds that heal).
+    #[serde(default, rename = "for")]
+    pub lasts: Option<Dur>,
+    /// How many nodes it hits ...
+    #[serde(default)]
+    pub nodes: Option<u32>,
+    /// ... or which share of them (0..=1).
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: Option<f64>,
+    /// Only nodes of this group, by its name.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Which instance it hits (from 0).
+    #[serde(default)]
+    pub instance: Option<u32>,
+    /// How much slower (slow-node), how many times later (delay).
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub factor: Option<f64>,
+    /// Probability per event (heartbeat-loss, reply-loss, late-release ...), 0..=1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub probability: Option<f64>,
+    /// Writes of this last span are lost at a failover; size of a clock step.
+    #[serde(default)]
+    pub span: Option<Dur>,
+    /// Model concerned (model-storm).
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The new maximum of concurrent jobs (max-jobs), 1..=1024.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1_024))]
+    pub max_jobs: Option<u32>,
+}
+
+/// Kinds of fault.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The node dies with its jobs; its socket closes.
+    NodeCrash,
+    /// The node hangs half-open: no heartbeat, no answer, socket open.
+    NodeSilent,
+    /// Service takes `factor` times as long.
+    SlowNode,
+    /// The node asks for no new jobs.
+    Drain,
+    /// The instance dies and restarts after `for`.
+    InstanceCrash,
+    /// The store answers nothing for `for`.
+    StoreStall,
+    /// The store fails over; writes of the last `span` are lost.
+    StoreFailover,
+    /// Instance and store cannot reach each other.
+    Partition,
+    /// Replies of the store are lost after commit, with `probability`.
+    ReplyLoss,
+    /// Heartbeats are lost with `probability`.
+    HeartbeatLoss,
+    /// All node sockets drop and reconnect at once.
+    ReconnectHerd,
+    /// Nodes answer MODEL_NOT_AVAILABLE for `model`.
+    ModelStorm,
+    /// Releases arrive twice, with `probability`.
+    DuplicateRelease,
+    /// Releases arrive late by `span`, with `probability`.
+    LateRelease,
+    /// The store's clock steps by `span`.
+    ClockStep,
+    /// Messages to nodes are delayed by `factor`.
+    Delay,
+    /// Nodes report another maximum of concurrent jobs.
+    MaxJobs,
+}
