@@ -7,6 +7,23 @@ use lingua_core::{Home, InstanceId, Intended, NodeNum, Op, Released, Reply, Requ
 use crate::world::World;
 use crate::world::store::{CLUSTER, shard_of};
 
+/// The crash points of DESIGN section 2: a swarm that never reaches one says so.
+pub(super) const MARKS: [&str; 13] = [
+    "crash_after_open",
+    "crash_after_reserve",
+    "crash_after_full",
+    "crash_after_release",
+    "retry_after_open",
+    "retry_after_reserve",
+    "retry_after_full",
+    "reserve_after_move",
+    "open_reply_lost",
+    "reserve_reply_lost",
+    "move_reply_lost",
+    "failover_of_session",
+    "failover_of_node",
+];
+
 /// The last step that was carried out for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
