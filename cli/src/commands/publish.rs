@@ -2,6 +2,7 @@
 
 mod bottleneck;
 mod choices;
+mod instances;
 mod pools;
 
 use std::path::Path;
@@ -20,7 +21,9 @@ pub(crate) fn run(args: &Publish) -> Result<Code, Failure> {
     let mut page = String::from(HEAD);
     page.push_str(&bottleneck::one_instance(scenarios)?);
     page.push_str(&bottleneck::one_factor(scenarios, threads)?);
-    page.push_str(UNKNOWN);
+    page.push('\n');
+    page.push_str(&instances::table(scenarios, threads)?);
+    page.push('\n');
     page.push_str(&pools::table(scenarios)?);
     page.push_str(&choices::table(scenarios, threads)?);
     std::fs::write(&args.out, page)
@@ -35,15 +38,6 @@ figures stand on *assumed* costs (each scenario's `[costs]`) until the server's 
 them: the shape of a curve can be trusted, its place on the axis only as far as the costs. Queueing \
 itself is checked against theory (`lingua theory`). All seeds are 1; `lingua sim FILE --seeds \
 1..20` gives 95 % intervals.\n\n";
-
-const UNKNOWN: &str = "\n## C. Several instances\n\n\
-The scenarios of `scenarios/faults` run three instances on one Redis. The table of 1 to 8 instances \
-on a single server and on a Cluster is filled by the simulated Cluster and by the live server with \
-Redis, neither of which is there yet.\n\n\
-## D. The documents' promises\n\n\
-Filled by the server (embedded and with Redis) and by the load generator against the deployed \
-scheduler. The simulator models time costs, it does not measure them, so it has no column here that \
-would not be its own input.\n";
 
 /// One run of a table: its name and what it changes.
 struct Case {
