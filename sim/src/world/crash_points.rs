@@ -8,7 +8,7 @@ use crate::world::World;
 use crate::world::store::{CLUSTER, shard_of};
 
 /// The crash points of DESIGN section 2: a swarm that never reaches one says so.
-pub(super) const MARKS: [&str; 13] = [
+const MARKS: [&str; 13] = [
     "crash_after_open",
     "crash_after_reserve",
     "crash_after_full",
@@ -98,6 +98,20 @@ impl World {
             Op::Move(_) => self.recorder.mark("move_reply_lost"),
             _ => {}
         }
+    }
+
+    /// Rare paths of a Cluster, those never reached among them.
+    pub(super) fn cluster_marks(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counters = &self.recorder.counters;
+        let counted = [
+            ("intent_moved", counters.moved),
+            ("intent_followed", counters.followed),
+            ("attempt_fenced", counters.fenced),
+        ];
+        // A slot loses an intent that is just being moved: too rare to be asked of a swarm.
+        let lost = Some(("intent_lost", counters.intents_lost)).filter(|&(_, count)| count > 0);
+        let all = MARKS.map(|name| (name, 0)).into_iter().chain(counted).chain(lost);
+        all.filter(|_| self.store.is_cluster())
     }
 
     /// An instance dies in the middle of dispatches.

@@ -14,7 +14,7 @@ use lingua_scenarios::{Basis, Scenario, WhenFull};
 use crate::limits::Used;
 use crate::record::standard_error;
 use crate::setup::name_of;
-use crate::world::{Event, World, crash_points};
+use crate::world::{Event, World};
 use crate::{Broken, Finished};
 
 impl World {
@@ -324,18 +324,7 @@ impl World {
             ("vanished_job".to_owned(), counters.vanished_jobs),
             ("model_not_available".to_owned(), counters.model_losses),
         ]);
-        if self.store.is_cluster() {
-            marks.extend([
-                ("intent_moved".to_owned(), counters.moved),
-                ("intent_followed".to_owned(), counters.followed),
-                ("attempt_fenced".to_owned(), counters.fenced),
-            ]);
-            marks.extend(crash_points::MARKS.map(|name| (name.to_owned(), 0)));
-            // A slot loses an intent that is just being moved: too rare to be asked of a swarm.
-            if counters.intents_lost > 0 {
-                marks.insert("intent_lost".to_owned(), counters.intents_lost);
-            }
-        }
+        marks.extend(self.cluster_marks().map(|(name, count)| (name.to_owned(), count)));
         for (name, &count) in self.recorder.marks() {
             marks.insert((*name).to_owned(), count);
         }
