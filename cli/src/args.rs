@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
 ///
@@ -33,12 +34,14 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
     Compare(Compare),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
+    /// Run the scheduler: WebSockets for nodes and clients, state in this process.
+    Serve(Serve),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -52,6 +55,21 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Scenario whose [scheduler] section gives the rules; absent: the defaults.
+    pub(crate) file: Option<PathBuf>,
+    /// Change one value, e.g. --set scheduler.policy=power-of-d.
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
+    pub(crate) overrides: Vec<String>,
+    /// Address and port.
+    #[arg(long, default_value = "127.0.0.1:5010")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Concurrent jobs of a node that names no maximum.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) max_jobs: u16,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -76,6 +94,14 @@ pub(crate) struct Sim {
     /// Make a failing scenario small and write it to this file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "shrunk.toml")]
     pub(crate) shrink: Option<PathBuf>,
+    /// Write a trace of the run, to be opened at ui.perfetto.dev: nodes with their slots,
+    /// instances, shared store and faults. One run only: not with --seeds, and of a file with
+    /// [variants] name one by --variant.
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Most events of the trace (a thousand are about 100 kB); later ones are left out.
+    #[arg(long, value_name = "EVENTS", requires = "trace", default_value_t = TRACE_EVENTS_MAX)]
+    pub(crate) trace_limit: u64,
     /// Write the expectations as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -118,11 +144,12 @@ pub(crate) struct Report {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Compare {
-    /// Folder of the first run.
+    /// Folder of the first run, or of its runs with several --seeds.
     pub(crate) a: PathBuf,
-    /// Folder of the second run.
+    /// Folder of the second, with the same seeds.
     pub(crate) b: PathBuf,
-    /// Exit with 3 when a metric of B is worse than A's by more, e.g. p99=10%.
+    /// Exit with 3 when a metric of B is worse than A's by more, e.g. p99=10%; of several seeds
+    /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
 }
@@ -137,8 +164,8 @@ pub(crate) struct Theory {
     /// Jobs per row.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) jobs: u64,
-    /// Seed.
-    #[arg(long, default_value_t = 1)]
+    /// Base seed; each row adds its line, so that rows do not meet the same arrivals.
+    #[arg(long, default_value_t = 300)]
     pub(crate) seed: u64,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]

@@ -41,6 +41,9 @@ pub(crate) enum Failure {
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),
+    /// The server ended.
+    #[error("error: {0}")]
+    Serve(#[from] lingua_server::ServeError),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),
@@ -54,7 +57,7 @@ impl From<lingua_sim::SimError> for Failure {
         match error {
             // It names its place itself.
             lingua_sim::SimError::Input(error) => Self::Scenario(error),
-            error @ lingua_sim::SimError::Scenario(_) => Self::Sim(error),
+            error => Self::Sim(error),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Two runs, or two lists of paired runs, side by side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::metrics::{check_path, numbers};
-use crate::number::{decimal, percent};
+use crate::metrics::{check_path, is_count, numbers};
+use crate::number::{decimal, percent, ranges};
 use crate::run::Run;
 use crate::stats::{Interval, mean, paired_difference};
 use crate::table::{Align, Cell, Table};
@@ -32,22 +32,22 @@ pub enum CompareError {
     /// Nothing on one side.
     #[error("there is no run on one side; name at least one directory for each")]
     Empty,
-    /// Lists of different length.
-    #[error("{a} runs cannot be paired with {b}; give both sides the same seeds")]
-    Unpaired {
-        /// Runs on the first side.
-        a: usize,
-        /// Runs on the second side.
-        b: usize,
+    /// The sides hold different seeds.
+    #[error("A has the seeds {a}, B has {b}; run both sides with the same --seeds")]
+    Seeds {
+        /// Seeds of the first side.
+        a: String,
+        /// Seeds of the second side.
+        b: String,
     },
     /// The runs did not meet the same arrivals.
     #[error(
-        "pair {pair}: the runs met different arrivals ({a} and {b}), so their difference says \
-         nothing; use the same scenario of arrivals and the same seed"
+        "seed {seed}: the runs met different arrivals ({a} and {b}), so their difference says \
+         nothing; use the same scenario of arrivals and the same seed, run to the same end"
     )]
     Arrivals {
-        /// Which pair, from 1.
-        pair: usize,
+        /// Seed of the first side.
+        seed: u64,
         /// Arrivals digest of the first.
         a: String,
         /// Arrivals digest of the second.
@@ -56,6 +56,9 @@ pub enum CompareError {
     /// A limit that is not `metric=10%`.
     #[error("`{0}` is no limit; write it as metric=10%")]
     Limit(String),
+    /// A limit on what cannot be compared.
+    #[error("there is no `{0}` in all runs of both sides, so no limit can be put on it")]
+    Absent(String),
     /// A metric that does not exist.
     #[error(transparent)]
     Metric(#[from] crate::metrics::MetricError),
@@ -90,37 +93,49 @@ pub fn compare(a: &Run, b: &Run) -> Result<Comparison, CompareError> {
     compare_paired(std::slice::from_ref(a), std::slice::from_ref(b))
 }
 
-/// Compares two lists of runs pair by pair; each pair must have met the same arrivals.
+/// Compares two lists of runs pair by pair; each pair must have met the same arrivals, and of
+/// several pairs each must be of one seed.
 pub fn compare_paired(a: &[Run], b: &[Run]) -> Result<Comparison, CompareError> {
     if a.is_empty() || b.is_empty() {
         return Err(CompareError::Empty);
     }
-    if a.len() != b.len() {
-        return Err(CompareError::Unpaired { a: a.len(), b: b.len() });
+    let seeds = |runs: &[Run]| runs.iter().map(|run| run.seed).collect::<Vec<_>>();
+    let (seeds_a, seeds_b) = (seeds(a), seeds(b));
+    // Two single runs may well have met the same recorded arrivals with different seeds.
+    if seeds_a != seeds_b && (a.len(), b.len()) != (1, 1) {
+        return Err(CompareError::Seeds { a: ranges(&seeds_a), b: ranges(&seeds_b) });
     }
-    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+    for (a, b) in a.iter().zip(b) {
         if a.arrivals_digest != b.arrivals_digest {
+            let seed = a.seed;
             let (a, b) = (a.arrivals_digest.clone(), b.arrivals_digest.clone());
-            return Err(CompareError::Arrivals { pair: i + 1, a, b });
+            return Err(CompareError::Arrivals { seed, a, b });
         }
     }
     let (left, right) = (columns(a), columns(b));
-    let shared = left.keys().filter(|name| right.contains_key(*name)).cloned().collect();
-    let rows = in_order(shared).into_iter().map(|name| row(&left[&name], &right[&name], name));
+    let names: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let zeros = vec![0.0; a.len()];
+    let side = |of: &'_ BTreeMap<String, Vec<f64>>, name: &str| {
+        of.get(name).cloned().or_else(|| is_count(name).then(|| zeros.clone()))
+    };
+    let names = in_order(names.into_iter().cloned().collect());
+    let rows = names
+        .into_iter()
+        .filter_map(|name| Some(row(&side(&left, &name)?, &side(&right, &name)?, name)));
     let kinds_differ = a.iter().zip(b).any(|(a, b)| a.kind != b.kind);
     Ok(Comparison { rows: rows.collect(), kinds_differ })
 }
 
-/// Values by metric, for metrics that every run has.
+/// Values by metric, for metrics that every run has; a count by name is zero where it is absent.
 pub(crate) fn columns(runs: &[Run]) -> BTreeMap<String, Vec<f64>> {
-    let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for run in runs {
-        for (name, value) in numbers(run).into_iter().filter(|(name, _)| name != "seed") {
-            columns.entry(name).or_default().push(value);
-        }
-    }
-    columns.retain(|_, values| values.len() == runs.len());
-    columns
+    let found: Vec<BTreeMap<String, f64>> = runs.iter().map(numbers).collect();
+    let names: BTreeSet<&String> = found.iter().flat_map(BTreeMap::keys).collect();
+    let column = |name: &String| {
+        let zero = || is_count(name).then_some(0.0);
+        let values = found.iter().map(|run| run.get(name).copied().or_else(zero));
+        Some((name.clone(), values.collect::<Option<Vec<f64>>>()?))
+    };
+    names.into_iter().filter(|name| *name != "seed").filter_map(column).collect()
 }
 
 /// The metrics people look for first, then the others by name.
@@ -166,9 +181,18 @@ impl Comparison {
     }
 
     /// The limits that B breaks against A.
-    pub fn regressions(&self, limits: &[MaxRegress]) -> Vec<Regression> {
+    ///
+    /// # Errors
+    /// A limit is on a metric that some run lacks.
+    pub fn regressions(&self, limits: &[MaxRegress]) -> Result<Vec<Regression>, CompareError> {
+        let row_of = |metric: &str| self.rows.iter().find(|row| row.metric == metric);
+        let lacking =
+            |limit: &&MaxRegress| row_of(&limit.metric).is_none() && !is_count(&limit.metric);
+        if let Some(limit) = limits.iter().find(lacking) {
+            return Err(CompareError::Absent(limit.metric.clone()));
+        }
         let broken = |limit: &MaxRegress| {
-            let row = self.rows.iter().find(|row| row.metric == limit.metric)?;
+            let row = row_of(&limit.metric)?;
             let worse = if higher_is_better(&limit.metric) { row.a - row.b } else { row.b - row.a };
             // From nothing, any growth is beyond every share.
             let by = if row.a == 0.0 {
@@ -180,7 +204,7 @@ impl Comparison {
             let metric = limit.metric.clone();
             (by > limit.share).then_some(Regression { metric, a, b, by, allowed: limit.share })
         };
-        limits.iter().filter_map(broken).collect()
+        Ok(limits.iter().filter_map(broken).collect())
     }
 }
 
@@ -283,11 +307,41 @@ mod tests {
         let mut other = slower();
         other.arrivals_digest = "0".into();
         let refusal = compare(&fixture::run(), &other).unwrap_err();
-        assert!(matches!(refusal, CompareError::Arrivals { pair: 1, .. }));
+        assert!(matches!(refusal, CompareError::Arrivals { .. }));
         assert_eq!(compare_paired(&[], &[]), Err(CompareError::Empty));
-        let two = [slower(), slower()];
-        let refusal = compare_paired(&[fixture::run()], &two).unwrap_err();
-        assert_eq!(refusal, CompareError::Unpaired { a: 1, b: 2 });
+    }
+
+    #[test]
+    fn other_seeds_are_refused() {
+        let run = |seed| Run { seed, ..fixture::run() };
+        let refusal = |a: &[Run], b: &[Run]| compare_paired(a, b).unwrap_err().to_string();
+        let told = refusal(&[run(1), run(2), run(5)], &[run(1), run(2)]);
+        assert!(told.contains("A has the seeds 1..2, 5, B has 1..2;"), "{told}");
+        assert!(refusal(&[run(1)], &[run(1), run(2)]).contains("--seeds"));
+        let mut late = run(2);
+        late.arrivals_digest = "0".into();
+        assert!(refusal(&[run(1), run(2)], &[run(1), late]).contains("seed 2: the runs met"));
+        assert!(compare(&run(1), &run(2)).is_ok(), "single runs may have met equal arrivals");
+    }
+
+    #[test]
+    fn a_count_that_some_runs_lack_is_zero_there() {
+        let mut much = fixture::run();
+        much.sometimes.insert("late_release".into(), 4);
+        let pair = [fixture::run(), fixture::run()];
+        let comparison = compare_paired(&pair, &[fixture::run(), much]).unwrap();
+        let limit = |text: &str| [text.parse::<MaxRegress>().unwrap()];
+        let found = comparison.regressions(&limit("sometimes.late_release=50%")).unwrap();
+        assert_eq!(found.iter().map(|r| (r.a, r.b)).collect::<Vec<_>>(), [(0.0, 2.0)]);
+        assert_eq!(comparison.regressions(&limit("sometimes.no_such=0%")), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_limit_on_what_a_run_lacks_is_refused() {
+        let without = Run { erlang_b: None, ..fixture::run() };
+        let comparison = compare(&fixture::run(), &without).unwrap();
+        let limit = ["erlang_b=1%".parse().unwrap()];
+        assert_eq!(comparison.regressions(&limit), Err(CompareError::Absent("erlang_b".into())));
     }
 
     #[test]
@@ -297,7 +351,7 @@ mod tests {
             ["latency_ms.dispatch_net.p99=10%", "refused_ratio=0%", "carried_per_s=1 %"]
                 .map(|text| text.parse().unwrap())
                 .into();
-        let found = comparison.regressions(&limits);
+        let found = comparison.regressions(&limits).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].to_string(),

@@ -8,7 +8,10 @@ use serde::Serialize;
 use crate::capacity::CapacityRow;
 use crate::plots::PlotError;
 use crate::run::{Artifacts, Run, SCHEMA_VERSION};
-use crate::{capacity, hgrm, hlog, html, markdown, plots, timeseries};
+use crate::{capacity, hgrm, hlog, html, markdown, plots, replications, timeseries};
+
+/// Names the seeds whose runs stand beside it.
+const REPLICATIONS: &str = "replications.csv";
 
 /// Why the files of a run could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +54,23 @@ pub enum ReadError {
         /// Where it goes wrong.
         source: serde_json::Error,
     },
+    /// A list of seeds that is none of ours.
+    #[error("{} lists no runs: {what}; run the scenario again with --seeds and --out", path.display())]
+    Replications {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// One run and several, and no way to tell which is meant.
+    #[error(
+        "{} holds both run.json and {REPLICATIONS}; name run.json itself, or delete the one that \
+         is not meant", path.display()
+    )]
+    Both {
+        /// The directory.
+        path: PathBuf,
+    },
     /// Written by another version.
     #[error(
         "{} has schema version {found}, this version reads {SCHEMA_VERSION}; \
@@ -67,6 +87,17 @@ pub enum ReadError {
 /// Writes all files of a run into a directory, which is made where it is missing.
 pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), WriteError> {
     contents(artifacts)?.into_iter().try_for_each(|(name, bytes)| write(&dir.join(name), &bytes))
+}
+
+/// Where the files of one seed stand among those of several.
+pub fn seed_dir(dir: &Path, seed: u64) -> PathBuf {
+    dir.join(format!("seed-{seed}"))
+}
+
+/// Writes `replications.csv` beside the directories of the runs' seeds (see [`seed_dir`]): a row
+/// per run. Runs of former calls that it does not name no longer count.
+pub fn write_replications(dir: &Path, runs: &[Run]) -> Result<(), WriteError> {
+    write(&dir.join(REPLICATIONS), replications::csv(runs).as_bytes())
 }
 
 /// Writes `capacity.csv` into a directory, which is made where it is missing.
@@ -126,6 +157,36 @@ pub fn read_run(path: &Path) -> Result<Run, ReadError> {
     serde_json::from_slice(&text).map_err(|source| ReadError::Json { path, source })
 }
 
+/// Reads the runs that a directory holds, by seed: those of several seeds, or the only one.
+pub fn read_runs(path: &Path) -> Result<Vec<Run>, ReadError> {
+    let list = path.join(REPLICATIONS);
+    if !list.exists() {
+        return Ok(vec![read_run(path)?]);
+    }
+    if path.join("run.json").exists() {
+        return Err(ReadError::Both { path: path.into() });
+    }
+    let mut runs = Vec::new();
+    for seed in listed_seeds(&list)? {
+        runs.push(read_run(&seed_dir(path, seed))?);
+    }
+    runs.sort_by_key(|run| run.seed);
+    Ok(runs)
+}
+
+/// The seeds in the first column.
+fn listed_seeds(list: &Path) -> Result<Vec<u64>, ReadError> {
+    let wrong = |what: String| ReadError::Replications { path: list.into(), what };
+    let mut reader = csv::Reader::from_path(list).map_err(|error| wrong(error.to_string()))?;
+    let mut seeds = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| wrong(error.to_string()))?;
+        let seed = row.get(0).unwrap_or_default();
+        seeds.push(seed.parse().map_err(|_| wrong(format!("`{seed}` is no seed")))?);
+    }
+    if seeds.is_empty() { Err(wrong("no seed is in it".into())) } else { Ok(seeds) }
+}
+
 fn json(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
@@ -174,6 +235,34 @@ mod tests {
         write_dir(dir.path(), &fixture::artifacts()).unwrap();
         assert_eq!(read_run(dir.path()).unwrap(), fixture::run());
         assert_eq!(read_run(&dir.path().join("run.json")).unwrap(), fixture::run());
+    }
+
+    #[test]
+    fn runs_of_several_seeds_read_back_by_seed() {
+        let dir = tempfile::tempdir().unwrap();
+        let write_seed = |seed| {
+            let mut artifacts = fixture::artifacts();
+            artifacts.run.seed = seed;
+            write_dir(&seed_dir(dir.path(), seed), &artifacts).unwrap();
+            artifacts.run
+        };
+        // The run of a former call, seed 11, is not named and does not count.
+        let runs = [10, 9, 11].map(write_seed);
+        write_replications(dir.path(), &runs[..2]).unwrap();
+        let read = read_runs(dir.path()).unwrap();
+        assert_eq!(read.iter().map(|run| run.seed).collect::<Vec<_>>(), [9, 10]);
+        assert_eq!(read_runs(&seed_dir(dir.path(), 9)).unwrap(), [runs[1].clone()]);
+
+        let message = || read_runs(dir.path()).unwrap_err().to_string();
+        write_dir(dir.path(), &fixture::artifacts()).unwrap();
+        assert!(message().contains("holds both"), "{}", message());
+        fs::remove_file(dir.path().join("run.json")).unwrap();
+        fs::remove_file(seed_dir(dir.path(), 9).join("run.json")).unwrap();
+        assert!(message().contains("seed-9"), "{}", message());
+        for (text, told) in [("seed\nx\n", "`x` is no seed"), ("seed\n", "no seed is in it")] {
+            fs::write(dir.path().join(REPLICATIONS), text).unwrap();
+            assert!(message().contains(told), "{}", message());
+        }
     }
 
     #[test]

@@ -57,8 +57,13 @@ pub fn numbers(run: &Run) -> BTreeMap<String, f64> {
 
 /// One number of a run; absent where the run has none, zero for a count that never occurred.
 pub fn number(run: &Run, path: &str) -> Option<f64> {
-    let zero = || COUNTS.iter().any(|prefix| path.starts_with(prefix)).then_some(0.0);
+    let zero = || is_count(path).then_some(0.0);
     numbers(run).get(path).copied().or_else(zero)
+}
+
+/// Whether a path is that of a count by name, which is zero where it is absent.
+pub(crate) fn is_count(path: &str) -> bool {
+    COUNTS.iter().any(|prefix| path.len() > prefix.len() && path.starts_with(prefix))
 }
 
 /// Dotted paths that every run can have, sorted; pairs and counts by name apart.
@@ -75,9 +80,7 @@ pub fn check_path(path: &str) -> Result<(), MetricError> {
     let is_pair = pair_field.is_some_and(|(pair, field)| {
         pair.contains(':') && numbers(&blank()).contains_key(&format!("pairs.zh:en.{field}"))
     });
-    let is_count =
-        COUNTS.iter().any(|prefix| path.len() > prefix.len() && path.starts_with(prefix));
-    if is_pair || is_count || paths.iter().any(|known| known == path) {
+    if is_pair || is_count(path) || paths.iter().any(|known| known == path) {
         return Ok(());
     }
     Err(MetricError::Unknown { metric: path.into(), nearest: nearest(path, &paths).into() })

@@ -55,6 +55,16 @@ pub fn ms(value: f64) -> String {
     }
 }
 
+/// Rising numbers as ranges: `1..20`, `1..3, 7`.
+pub fn ranges(numbers: &[u64]) -> String {
+    let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let shown = runs.map(|run| match run {
+        [first, .., last] => format!("{first}..{last}"),
+        _ => run[0].to_string(),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
 /// `one node`, `2 nodes`: a count with its noun in the right number.
 pub fn counted(value: u64, noun: &str) -> String {
     let ending = if value == 1 { "" } else { "s" };

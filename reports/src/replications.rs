@@ -3,7 +3,10 @@
 use crate::compare::{columns, in_order};
 use crate::run::Run;
 use crate::stats::{Interval, interval};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Cell, Table, csv_text};
+
+/// Columns of `replications.csv` before the metrics.
+const HEAD: [&str; 4] = ["seed", "verdict", "digest", "arrivals_digest"];
 
 /// One metric over all replications.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +63,23 @@ pub fn table(runs: &[Run], wanted: &[&str]) -> Table {
     table
 }
 
+/// A row per run with every metric that all runs have, as CSV with a header.
+pub fn csv(runs: &[Run]) -> String {
+    let columns = columns(runs);
+    let names = in_order(columns.keys().cloned().collect());
+    let cells = |(at, run): (usize, &Run)| {
+        let verdict = serde_json::to_value(run.verdict).unwrap_or_default();
+        let verdict = verdict.as_str().unwrap_or_default().to_owned();
+        let mut row =
+            vec![run.seed.to_string(), verdict, run.digest.clone(), run.arrivals_digest.clone()];
+        row.extend(names.iter().map(|name| columns[name][at].to_string()));
+        row
+    };
+    let rows: Vec<Vec<String>> = runs.iter().enumerate().map(cells).collect();
+    let header = HEAD.into_iter().chain(names.iter().map(String::as_str));
+    csv_text(header, rows.iter().map(|row| row.iter().map(String::as_str)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +94,20 @@ mod tests {
         insta::assert_snapshot!(table(&runs, &[]).to_text(100));
         assert_eq!(table(&runs, &["carried_per_s", "no.such"]).rows().len(), 1);
         assert!(table(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn runs_are_rows_of_a_csv_file() {
+        let runs = [3, 4].map(|seed| Run { seed, ..fixture::run() });
+        let text = csv(&runs);
+        let mut lines = text.lines();
+        let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+        assert_eq!(header[..5], ["seed", "verdict", "digest", "arrivals_digest", "carried_per_s"]);
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert_eq!(
+            rows.iter().map(|row| (row[0], row[1])).collect::<Vec<_>>(),
+            [("3", "ok"), ("4", "ok")]
+        );
+        assert!(rows.iter().all(|row| row.len() == header.len()));
     }
 }

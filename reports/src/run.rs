@@ -94,7 +94,7 @@ pub enum Kind {
 pub struct ScenarioRef {
     /// Its title.
     pub name: String,
-    /// SHA-256 of the scenario as run (file plus overrides), hexadecimal.
+    /// SHA-256 of the scenario as run (file, overrides and the CSV files it reads), hexadecimal.
     pub sha256: String,
 }
 

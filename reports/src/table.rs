@@ -21,12 +21,20 @@ pub enum Align {
 pub struct Cell {
     shown: String,
     raw: String,
+    code: bool,
 }
 
 impl Cell {
     /// A cell that a program reads otherwise than a person.
     pub fn new(shown: impl Into<String>, raw: impl Into<String>) -> Self {
-        Self { shown: shown.into(), raw: raw.into() }
+        Self { shown: shown.into(), raw: raw.into(), code: false }
+    }
+
+    /// A command, kept to the letter in Markdown. A back quote or a line end would break out of
+    /// the code and becomes a space.
+    pub fn code(text: &str) -> Self {
+        let text = text.replace(['`', '\n', '\r'], " ");
+        Self { shown: text.clone(), raw: text, code: true }
     }
 
     /// A value shown with three significant digits.
@@ -53,7 +61,7 @@ impl From<&str> for Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        Self { raw: text.clone(), shown: text }
+        Self { raw: text.clone(), shown: text, code: false }
     }
 }
 
@@ -129,7 +137,11 @@ impl Table {
         for row in &self.rows {
             text.push('|');
             for cell in row {
-                let _ = write!(text, " {} |", escape_markdown(&cell.shown));
+                let _ = if cell.code {
+                    write!(text, " `{}` |", cell.shown.replace('|', "\\|"))
+                } else {
+                    write!(text, " {} |", escape_markdown(&cell.shown))
+                };
             }
             text.push('\n');
         }
@@ -283,6 +295,13 @@ mod tests {
         zh:en     1,234
         中文|b   1.25 %
         ");
+    }
+
+    #[test]
+    fn a_command_is_kept_to_the_letter() {
+        let mut table = Table::new(&[("command", Align::Left)]);
+        table.row([Cell::code("run --set a_b=[1] | `x`")]);
+        assert!(table.to_markdown().ends_with("| `run --set a_b=[1] \\|  x ` |\n"));
     }
 
     #[test]

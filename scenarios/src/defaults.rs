@@ -83,6 +83,7 @@ impl Default for NodeGroup {
             service_time: Dist::Exponential(Dur::from_secs(1)),
             speech_factor: 0.0,
             heartbeat: Dur::from_secs(10),
+            heartbeat_jitter: 0.2,
             region: None,
             features: Vec::new(),
             models: Vec::new(),

@@ -82,12 +82,28 @@ impl Dist {
 
     /// The value below which a share `u` of all lies, for `u` in [0, 1).
     pub fn sample(&self, u: f64) -> Dur {
+        self.quantile(u, self.sigma())
+    }
+
+    /// Ready for many draws.
+    pub fn sampler(&self) -> Sampler {
+        Sampler { dist: self.clone(), sigma: self.sigma() }
+    }
+
+    /// Standard deviation of the logarithm; zero where there is none.
+    fn sigma(&self) -> f64 {
+        match self {
+            Self::Lognormal { median, p99 } => sigma(*median, *p99),
+            _ => 0.0,
+        }
+    }
+
+    fn quantile(&self, u: f64, sigma: f64) -> Dur {
         let nanos = |dur: &Dur| dur.nanos() as f64;
         match self {
             Self::Constant(value) => *value,
             Self::Exponential(mean) => Dur::from_nanos_f64(-libm::log(1.0 - u) * nanos(mean)),
-            Self::Lognormal { median, p99 } => {
-                let sigma = sigma(*median, *p99);
+            Self::Lognormal { median, .. } => {
                 Dur::from_nanos_f64(nanos(median) * libm::exp(sigma * normal_quantile(u)))
             }
             Self::Uniform { min, max } => {
@@ -100,11 +116,13 @@ impl Dist {
         }
     }
 
-    /// Reads the values of an empirical distribution; its path is relative to `base`.
-    pub(crate) fn read(&mut self, base: &Path) -> Result<(), Error> {
+    /// Reads the values of an empirical distribution, whose path is relative to `base`, and adds
+    /// its file to the inputs.
+    pub(crate) fn read(&mut self, base: &Path, inputs: &mut Vec<PathBuf>) -> Result<(), Error> {
         if let Self::Empirical(Empirical { path, values }) = self {
             *path = base.join(&path);
             *values = csv_input::durations(path)?;
+            inputs.push(path.clone());
         }
         Ok(())
     }
@@ -123,6 +141,25 @@ impl Dist {
                 sum / values.len().max(1) as f64
             }
         }
+    }
+}
+
+/// A distribution that is drawn from often.
+#[derive(Debug, Clone)]
+pub struct Sampler {
+    dist: Dist,
+    sigma: f64,
+}
+
+impl Sampler {
+    /// As [`Dist::sample`].
+    pub fn sample(&self, u: f64) -> Dur {
+        self.dist.quantile(u, self.sigma)
+    }
+
+    /// As [`Dist::constant`].
+    pub fn constant(&self) -> Option<Dur> {
+        self.dist.constant()
     }
 }
 

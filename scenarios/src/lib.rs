@@ -21,7 +21,7 @@ mod shape;
 mod validate;
 
 pub use csv_input::{Call, Calls};
-pub use dist::{Dist, Empirical};
+pub use dist::{Dist, Empirical, Sampler};
 pub use dur::{Dur, DurError};
 pub use error::{Error, Place};
 pub use import::{Imported, import};

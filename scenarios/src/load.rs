@@ -25,7 +25,7 @@ const LONG_INPUT: &str = "put long input into a CSV file";
 pub struct Loaded {
     /// What it says, changes included.
     pub scenario: Scenario,
-    /// SHA-256 of the text and the changes, hexadecimal.
+    /// SHA-256 of the text, the changes and the CSV files it names, hexadecimal.
     pub sha256: String,
     /// Things that are allowed but hardly meant.
     pub warnings: Vec<String>,
@@ -82,12 +82,16 @@ impl Loaded {
         overrides: Vec<String>,
     ) -> Result<Self, Error> {
         let base = path.parent().unwrap_or_else(|| Path::new(""));
-        read_inputs(&mut scenario, base)?;
+        let inputs = read_inputs(&mut scenario, base)?;
         let mut hash = Sha256::new();
         hash.update(text.as_bytes());
         for change in &overrides {
             hash.update(b"\n--set ");
             hash.update(change.as_bytes());
+        }
+        for input in &inputs {
+            hash.update(b"\n--input ");
+            hash_file(&mut hash, input)?;
         }
         let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let warnings = validate::warnings(&scenario);
@@ -205,34 +209,57 @@ fn read(path: &Path) -> Result<String, Error> {
     Ok(text)
 }
 
-fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<(), Error> {
+/// Reads the CSV files that a scenario names, recorded calls apart, and tells which they are.
+fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut inputs = Vec::new();
     let mut nodes = Vec::with_capacity(scenario.nodes.len());
     for mut group in std::mem::take(&mut scenario.nodes) {
-        group.service_time.read(base)?;
+        group.service_time.read(base, &mut inputs)?;
         for dist in [&mut group.uptime, &mut group.downtime].into_iter().flatten() {
-            dist.read(base)?;
+            dist.read(base, &mut inputs)?;
         }
         match &group.from {
-            Some(path) => nodes.extend(csv_input::nodes(&base.join(path), &group)?),
+            Some(path) => {
+                let path = base.join(path);
+                nodes.extend(csv_input::nodes(&path, &group)?);
+                inputs.push(path);
+            }
             None => nodes.push(group),
         }
     }
     scenario.nodes = nodes;
     for group in &mut scenario.sessions {
-        group.utterance.read(base)?;
-        group.gap.read(base)?;
+        group.utterance.read(base, &mut inputs)?;
+        group.gap.read(base, &mut inputs)?;
         if let Some(dist) = &mut group.stay {
-            dist.read(base)?;
+            dist.read(base, &mut inputs)?;
         }
     }
     for group in &mut scenario.arrivals {
         if let Some(path) = &mut group.trace {
             *path = base.join(&path);
+            inputs.push(path.clone());
         }
     }
     let costs = &mut scenario.costs;
     for dist in [&mut costs.store_latency, &mut costs.node_latency, &mut costs.session_latency] {
-        dist.read(base)?;
+        dist.read(base, &mut inputs)?;
     }
-    Ok(())
+    Ok(inputs)
+}
+
+/// Adds a file to a hash, piece by piece. A pipe is left alone: it can be read only once.
+fn hash_file(hash: &mut Sha256, path: &Path) -> Result<(), Error> {
+    let unreadable = |error| Error::unreadable(path, &error);
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Ok(());
+    }
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece).map_err(unreadable)? {
+            0 => return Ok(()),
+            bytes => hash.update(&piece[..bytes]),
+        }
+    }
 }

@@ -285,8 +285,11 @@ pub struct NodeGroup {
     /// Seconds of extra service per second of speech.
     #[schemars(range(min = 0.0, max = 100.0))]
     pub speech_factor: f64,
-    /// Heartbeat interval, jittered by ±20 %.
+    /// Heartbeat interval.
     pub heartbeat: Dur,
+    /// Share by which each interval varies up or down; 0: all nodes beat in step.
+    #[schemars(range(min = 0.0, max = 0.9))]
+    pub heartbeat_jitter: f64,
     /// Region name.
     pub region: Option<String>,
     /// Feature names the node offers.
@@ -302,6 +305,13 @@ pub struct NodeGroup {
     pub cpu: Option<f64>,
     /// Read the nodes from this CSV instead of `count`.
     pub from: Option<PathBuf>,
+}
+
+impl NodeGroup {
+    /// Its name in a file where it is the group at this index.
+    pub fn name_at(&self, index: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("g{index}"))
+    }
 }
 
 /// A group of talking clients.
@@ -452,6 +462,9 @@ pub struct Fault {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: Option<f64>,
+    /// Only nodes of this group, by its name.
+    #[serde(default)]
+    pub group: Option<String>,
     /// Which instance it hits (from 0).
     #[serde(default)]
     pub instance: Option<u32>,
@@ -469,6 +482,10 @@ pub struct Fault {
     /// Model concerned (model-storm).
     #[serde(default)]
     pub model: Option<String>,
+    /// The new maximum of concurrent jobs (max-jobs), 1..=1024.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1_024))]
+    pub max_jobs: Option<u32>,
 }
 
 /// Kinds of fault.
@@ -509,6 +526,8 @@ pub enum FaultKind {
     ClockStep,
     /// Messages to nodes are delayed by `factor`.
     Delay,
+    /// Nodes report another maximum of concurrent jobs.
+    MaxJobs,
 }
 
 /// One expectation on the run record.

@@ -158,6 +158,9 @@ fn nodes(checks: &mut Checks, group: &NodeGroup, path: &str) {
         languages(checks, semantic, &format!("{path}.semantic"), read);
     }
     checks.positive(group.heartbeat, format!("{path}.heartbeat"));
+    let jitter = group.heartbeat_jitter;
+    let what = format!("{jitter} is out of range: 0 to 0.9 are allowed");
+    checks.need((0.0..=0.9).contains(&jitter), format!("{path}.heartbeat_jitter"), what);
     let factor = group.speech_factor;
     let fine = factor.is_finite() && (0.0..=100.0).contains(&factor);
     checks.need(fine, format!("{path}.speech_factor"), "0 to 100 are allowed");
@@ -190,7 +193,7 @@ fn languages(checks: &mut Checks, tags: &[String], path: &str, may_be_empty: boo
 fn names(checks: &mut Checks, nodes: &[NodeGroup]) {
     let mut taken = BTreeSet::new();
     for (at, group) in nodes.iter().enumerate().filter(|(_, group)| group.from.is_none()) {
-        let name = group.name.clone().unwrap_or_else(|| format!("g{at}"));
+        let name = group.name_at(at);
         let shown: String = name.chars().take(40).collect();
         let fine = !name.is_empty() && name.len() <= NAME_MAX;
         let what = format!("a name has 1 to {NAME_MAX} bytes");
@@ -271,7 +274,16 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
     }
     let both = fault.nodes.is_some() && fault.share.is_some();
     checks.need(!both, path, "needs nodes or share, not both");
-    let count: u64 = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();
+    let groups = || scenario.nodes.iter().enumerate();
+    let hit = |&(at, group): &(usize, &NodeGroup)| {
+        fault.group.as_ref().is_none_or(|name| *name == group.name_at(at))
+    };
+    if let Some(name) = &fault.group {
+        let names: Vec<String> = groups().map(|(at, group)| group.name_at(at)).collect();
+        let what = format!("{name:?} is no group of nodes: there are {}", names.join(", "));
+        checks.need(names.contains(name), format!("{path}.group"), what);
+    }
+    let count: u64 = groups().filter(hit).map(|(_, group)| u64::from(group.count)).sum();
     let known = scenario.nodes.iter().all(|group| group.from.is_none());
     let nodes = fault.nodes.unwrap_or(0);
     let what = format!("{nodes} nodes are hit, but there are {count}");
@@ -285,6 +297,10 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
     if let Some(factor) = fault.factor {
         let fine = factor.is_finite() && factor > 0.0 && factor <= 1e6;
         checks.need(fine, format!("{path}.factor"), "above 0 up to 1,000,000 are allowed");
+    }
+    if let Some(max_jobs) = fault.max_jobs {
+        let what = format!("{max_jobs} is out of range: 1 to 1024 are allowed");
+        checks.need((1..=1_024).contains(&max_jobs), format!("{path}.max_jobs"), what);
     }
     if let Some(instance) = fault.instance {
         let count = scenario.scheduler.instances;
@@ -302,6 +318,7 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
             ("probability", fault.probability.is_some())
         }
         Kind::ModelStorm => ("model", fault.model.is_some()),
+        Kind::MaxJobs => ("max_jobs", fault.max_jobs.is_some()),
         Kind::StoreStall | Kind::Partition | Kind::NodeSilent => ("for", fault.lasts.is_some()),
         Kind::NodeCrash | Kind::Drain | Kind::InstanceCrash | Kind::ReconnectHerd => ("", true),
     };

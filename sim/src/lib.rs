@@ -22,6 +22,7 @@ mod slab;
 pub mod streams;
 pub mod swarm;
 pub mod theory;
+mod trace;
 mod world;
 
 use lingua_core::Micros;
@@ -31,7 +32,8 @@ use lingua_scenarios::Scenario;
 pub use invariants::Broken;
 pub use record::{Batch, Batches};
 pub use replicate::simulate_all;
-pub use setup::{pool_rule, promises};
+pub use setup::{instance_config, pool_rule, promises, state_config};
+pub use trace::{TRACE_EVENTS_MAX, Traced};
 
 /// Why a scenario cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,9 @@ pub enum SimError {
     /// An input file cannot be read.
     #[error(transparent)]
     Input(#[from] lingua_scenarios::Error),
+    /// The trace cannot be written.
+    #[error("the trace cannot be written: {0}; choose another file or free some room")]
+    Trace(#[source] std::io::Error),
 }
 
 /// A run that came to its end.
@@ -81,4 +86,25 @@ pub fn simulate(
     let mut world = world::World::new(scenario)?;
     world.run(progress)?;
     Ok(world.finish(scenario, sha256))
+}
+
+/// Runs a scenario with one seed and writes a trace of it, of at most `events_max` events.
+///
+/// The trace is JSON in the Trace Event Format, to be opened in Perfetto; its times are virtual
+/// microseconds. The run itself is that of [`simulate`].
+///
+/// # Errors
+/// As [`simulate`]; or the trace cannot be written, which is told at the end of the run.
+pub fn simulate_traced(
+    scenario: &Scenario,
+    sha256: &str,
+    progress: &mut dyn Progress,
+    out: Box<dyn std::io::Write>,
+    events_max: u64,
+) -> Result<(Finished, Traced), SimError> {
+    let mut world = world::World::new(scenario)?;
+    world.trace_to(out, events_max);
+    world.run(progress)?;
+    let traced = world.end_trace(scenario).map_err(SimError::Trace)?;
+    Ok((world.finish(scenario, sha256), traced))
 }

@@ -65,7 +65,7 @@ pub fn pool_rule(rule: file::PoolRule) -> PoolRule {
 }
 
 /// The rules of the shared state.
-pub(crate) fn state_config(scheduler: &file::Scheduler) -> StateConfig {
+pub fn state_config(scheduler: &file::Scheduler) -> StateConfig {
     StateConfig {
         pool_rule: pool_rule(scheduler.pool_rule),
         shard_size: scheduler.shard_size as usize,
@@ -81,7 +81,7 @@ pub(crate) fn state_config(scheduler: &file::Scheduler) -> StateConfig {
 }
 
 /// The rules of one instance.
-pub(crate) fn instance_config(scheduler: &file::Scheduler, id: u16) -> InstanceConfig {
+pub fn instance_config(scheduler: &file::Scheduler, id: u16) -> InstanceConfig {
     let max_wait = scheduler.max_wait.map_or(Micros::NEVER, micros);
     InstanceConfig {
         id: InstanceId(id),

@@ -1,12 +1,43 @@
 //! Makes a failing scenario small: drops what it fails without.
 
 use lingua_core::Micros;
-use lingua_scenarios::{Dur, Rate, Scenario, StoreKind};
+use lingua_scenarios::{ArrivalGroup, Dur, Rate, Scenario, SessionGroup, StoreKind};
 
-use crate::{Progress, Quiet, simulate};
+use crate::{Broken, Progress, Quiet, simulate};
 
 /// Runs tried at most.
 const TRIES_MAX: u32 = 400;
+/// Parts of a number that are tried, the smallest first.
+const PARTS: [Part; 5] = [Part(1, 10), Part(1, 4), Part(1, 2), Part(3, 4), Part(9, 10)];
+
+/// So many out of so many.
+#[derive(Debug, Clone, Copy)]
+struct Part(u32, u32);
+
+impl Part {
+    /// Part of a number, at least one.
+    fn of(self, count: u32) -> u32 {
+        (u64::from(count) * u64::from(self.0) / u64::from(self.1)).max(1) as u32
+    }
+
+    fn of_rate(self, rate: &Rate) -> Rate {
+        Rate::per_second(rate.max() * f64::from(self.0) / f64::from(self.1))
+    }
+
+    fn take_sessions(self, group: &mut SessionGroup) {
+        group.count = group.count.map(|count| self.of(count));
+        if let Some(rate) = group.rate.as_mut().filter(|rate| rate.is_constant()) {
+            *rate = self.of_rate(rate);
+        }
+    }
+
+    fn take_arrivals(self, group: &mut ArrivalGroup) {
+        group.load = group.load.map(|load| load * f64::from(self.0) / f64::from(self.1));
+        if let Some(rate) = group.rate.as_mut().filter(|rate| rate.is_constant()) {
+            *rate = self.of_rate(rate);
+        }
+    }
+}
 
 /// What shrinking came to.
 #[derive(Debug, Clone)]
@@ -17,23 +48,25 @@ pub struct Shrunk {
     pub tries: u32,
 }
 
-/// Shrinks a scenario that breaks `invariant` as long as it still does.
-pub fn shrink(scenario: &Scenario, invariant: &str, progress: &mut dyn Progress) -> Shrunk {
+/// Shrinks a scenario that broke an invariant as long as it still breaks the same.
+pub fn shrink(scenario: &Scenario, broken: &Broken, progress: &mut dyn Progress) -> Shrunk {
     let mut best = scenario.clone();
+    let mut breaks_at = broken.at;
     let mut tries = 0;
     let mut better = true;
     while better && tries < TRIES_MAX {
         better = false;
-        for smaller in smaller_ones(&best) {
+        for smaller in smaller_ones(&best, breaks_at) {
             if tries >= TRIES_MAX {
                 break;
             }
             tries += 1;
             progress.at(Micros(u64::from(tries)), Micros(u64::from(TRIES_MAX)));
             let run = simulate(&smaller, "", &mut Quiet);
-            let broken = run.ok().and_then(|run| run.broken);
-            if broken.is_some_and(|broken| broken.invariant == invariant) {
+            let found = run.ok().and_then(|run| run.broken);
+            if let Some(found) = found.filter(|found| found.invariant == broken.invariant) {
                 best = smaller;
+                breaks_at = found.at;
                 better = true;
                 break;
             }
@@ -43,11 +76,12 @@ pub fn shrink(scenario: &Scenario, invariant: &str, progress: &mut dyn Progress)
 }
 
 /// Candidates, the boldest first.
-fn smaller_ones(from: &Scenario) -> Vec<Scenario> {
+fn smaller_ones(from: &Scenario, breaks_at: Micros) -> Vec<Scenario> {
     let mut all = Vec::new();
     let mut add = |change: &dyn Fn(&mut Scenario)| {
         let mut smaller = from.clone();
         change(&mut smaller);
+        mend(&mut smaller);
         if smaller != *from {
             all.push(smaller);
         }
@@ -67,28 +101,21 @@ fn smaller_ones(from: &Scenario) -> Vec<Scenario> {
             add(&|s| drop(s.nodes.remove(at)));
         }
     }
-    for by in [10, 4, 2] {
+    for part in PARTS {
+        // Fewer nodes alone may not fail where fewer jobs at fewer nodes do.
+        add(&|s| {
+            s.nodes.iter_mut().for_each(|group| group.count = part.of(group.count));
+            s.sessions.iter_mut().for_each(|group| part.take_sessions(group));
+            s.arrivals.iter_mut().for_each(|group| part.take_arrivals(group));
+        });
         for at in 0..from.nodes.len() {
-            add(&|s| s.nodes[at].count = (s.nodes[at].count / by).max(1));
+            add(&|s| s.nodes[at].count = part.of(s.nodes[at].count));
         }
         for at in 0..from.sessions.len() {
-            add(&|s| {
-                let count = &mut s.sessions[at].count;
-                *count = count.map(|count| (count / by).max(1));
-            });
+            add(&|s| part.take_sessions(&mut s.sessions[at]));
         }
         for at in 0..from.arrivals.len() {
-            add(&|s| {
-                let arrivals = &mut s.arrivals[at];
-                arrivals.load = arrivals.load.map(|load| load / f64::from(by));
-                let constant = arrivals.rate.as_ref().filter(|rate| rate.is_constant());
-                let slower = constant.map(|rate| Rate::per_second(rate.max() / f64::from(by)));
-                arrivals.rate = slower.or_else(|| arrivals.rate.take());
-            });
-        }
-        let shorter = Dur::from_micros(from.duration.micros() / u64::from(by));
-        if shorter > from.warmup {
-            add(&|s| s.duration = shorter);
+            add(&|s| part.take_arrivals(&mut s.arrivals[at]));
         }
     }
     add(&|s| {
@@ -98,5 +125,28 @@ fn smaller_ones(from: &Scenario) -> Vec<Scenario> {
     if from.scheduler.instances > 2 {
         add(&|s| s.scheduler.instances = 2);
     }
+    // Time comes last: a rare failure needs many chances while the scenario is still large.
+    let break_ms = breaks_at.0 / 1_000 + 1;
+    let all_ms = from.duration.micros() / 1_000;
+    let parts = PARTS.map(|Part(some, all)| all_ms * u64::from(some) / u64::from(all));
+    for ms in [break_ms].into_iter().chain(parts) {
+        if ms > 0 && ms < all_ms {
+            add(&|s| s.duration = Dur::from_micros(ms * 1_000));
+        }
+    }
     all
+}
+
+/// Makes a smaller scenario valid: what concerned things that are gone goes with them.
+fn mend(scenario: &mut Scenario) {
+    if scenario.warmup >= scenario.duration {
+        scenario.warmup = Dur::ZERO;
+    }
+    let (end, instances) = (scenario.duration, scenario.scheduler.instances);
+    let nodes: u32 = scenario.nodes.iter().map(|group| group.count).sum();
+    let faults = &mut scenario.faults;
+    faults.retain(|fault| fault.at < end && fault.instance.unwrap_or(0) < instances);
+    for fault in faults {
+        fault.nodes = fault.nodes.map(|hit| hit.min(nodes));
+    }
 }

@@ -3,6 +3,8 @@
 //! A stream belongs to a purpose and an entity, never to the order of events: two policies that
 //! meet the same arrivals draw the same numbers (common random numbers).
 
+mod exponential;
+
 use lingua_core::draws::WORDS;
 use lingua_core::{Draws, RequestId, Words};
 use rand_chacha::ChaCha8Rng;
@@ -64,12 +66,12 @@ impl Stream {
 
     /// Uniform in [0, 1), with 53 bits.
     pub fn uniform(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        exponential::uniform(self.0.next_u64())
     }
 
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
-        -libm::log(1.0 - self.uniform())
+        exponential::exponential(|| self.0.next_u64())
     }
 
     /// The words of a dispatch.

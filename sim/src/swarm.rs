@@ -90,11 +90,13 @@ fn draw_fault(drawn: &Scenario, swarm: &Swarm, stream: &mut Stream) -> Fault {
         lasts: Some(Dur::from_micros(lasts * 1_000)),
         nodes: Some(1 + below(stream, nodes.div_ceil(2))),
         share: None,
+        group: None,
         instance: Some(below(stream, drawn.scheduler.instances)),
         factor: Some(2.0 + f64::from(below(stream, 20))),
         probability: Some(0.05 + 0.45 * stream.uniform()),
         span: Some(span.min(Dur::from_micros(at * 1_000))),
         model: models,
+        max_jobs: None,
     }
 }
 

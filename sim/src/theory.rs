@@ -13,6 +13,8 @@ pub const TABLE: &str = include_str!("../../scenarios/theory/theory.csv");
 /// One value that theory knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
+    /// Its line in the table.
+    pub line: u32,
     /// Which model.
     pub model: Model,
     /// The parameters as written.
@@ -92,11 +94,13 @@ pub struct TableError {
 /// A line with too few fields, an unknown table or a value that is no number.
 pub fn rows(table: &str) -> Result<Vec<Row>, TableError> {
     let lines = table.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
-    lines.map(|(at, line)| row(line).map_err(|what| TableError { line: at + 1, what })).collect()
+    lines
+        .map(|(at, text)| row(at, text).map_err(|what| TableError { line: at + 1, what }))
+        .collect()
 }
 
-fn row(line: &str) -> Result<Row, String> {
-    let (table, rest) = line.split_once(',').ok_or("no comma")?;
+fn row(at: usize, text: &str) -> Result<Row, String> {
+    let (table, rest) = text.split_once(',').ok_or("no comma")?;
     let (params, rest) = rest.split_once(',').ok_or("no value")?;
     let (value, rest) = rest.split_once(',').ok_or("no ci95")?;
     let (ci95, rest) = rest.split_once(',').ok_or("no method")?;
@@ -113,6 +117,7 @@ fn row(line: &str) -> Result<Row, String> {
     };
     let number = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"));
     Ok(Row {
+        line: at as u32 + 1,
         model,
         params: params.to_owned(),
         value: number(value)?,
@@ -132,11 +137,14 @@ impl Row {
     /// The scenario that must hit the value, with about so many jobs. Rows whose rule the
     /// scheduler does not have are `None`.
     ///
+    /// Its seed is `seed` plus the row's line: rows that met the same arrivals would miss together,
+    /// and the share of unusual rows would mean nothing.
+    ///
     /// # Errors
     /// The model's scenario file is broken.
     pub fn scenario(&self, jobs: f64, seed: u64) -> Result<Option<Scenario>, SimError> {
         let mut scenario = Scenario::from_str(self.model.scenario())?;
-        scenario.seed = seed;
+        scenario.seed = seed.wrapping_add(self.line.into());
         scenario.title = format!("{} {}", self.model.name(), self.params);
         let nodes = &mut scenario.nodes[0];
         nodes.service_time = Dist::exponential(Dur::from_micros(1_000_000));
@@ -178,7 +186,7 @@ impl Row {
         scenario.arrivals[0].rate = Some(Rate::per_second(per_second));
         let warmup = self.warmup_s();
         // Batches must be longer than what links them.
-        let counted = (jobs / per_second).max(if self.is_slow() { 4.0 * warmup } else { 0.0 });
+        let counted = (jobs / per_second).max(self.counted_s(warmup));
         scenario.warmup = Dur::from_micros((warmup * 1e6) as u64);
         scenario.duration = Dur::from_micros(((warmup + counted) * 1e6) as u64);
         Ok(Some(scenario))
@@ -201,9 +209,14 @@ impl Row {
         10.0 + 10.0 / (gap * gap)
     }
 
-    /// Single queues forget slowly.
-    fn is_slow(&self) -> bool {
-        self.model == Model::Supermarket && self.param("d") == Some(1)
+    /// Mean service times to count at least: queues forget slowly.
+    fn counted_s(&self, warmup: f64) -> f64 {
+        match self.model {
+            Model::ErlangC | Model::MeanWait => 10.0 * warmup,
+            Model::Supermarket if self.param("d") == Some(1) => 4.0 * warmup,
+            Model::Supermarket => 300.0,
+            _ => 0.0,
+        }
     }
 
     fn set_stale(&self, scenario: &mut Scenario) -> bool {

@@ -1,7 +1,10 @@
-//! `lingua compare`: two runs that met the same arrivals.
+//! `lingua compare`: two runs that met the same arrivals, or two sets of them seed by seed.
+
+use std::path::Path;
 
 use lingua_reports::compare::{self, MaxRegress};
-use lingua_reports::files;
+use lingua_reports::run::{Run, Verdict};
+use lingua_reports::{files, number};
 
 use crate::args::Compare;
 use crate::failure::{Code, Failure, print};
@@ -9,14 +12,37 @@ use crate::failure::{Code, Failure, print};
 pub(crate) fn run(args: &Compare) -> Result<Code, Failure> {
     let limits = args.max_regress.iter().map(|limit| limit.parse());
     let limits: Vec<MaxRegress> = limits.collect::<Result<_, _>>()?;
-    let a = files::read_run(&args.a)?;
-    let b = files::read_run(&args.b)?;
-    let comparison = compare::compare(&a, &b)?;
-    print(&format!("A: {}\nB: {}\n\n", args.a.display(), args.b.display()))?;
+    let a = files::read_runs(&args.a)?;
+    let b = files::read_runs(&args.b)?;
+    let comparison = compare::compare_paired(&a, &b)?;
+    let regressions = comparison.regressions(&limits)?;
+    warn(&args.a, &a);
+    warn(&args.b, &b);
+    print(&format!("A: {}\nB: {}\n", args.a.display(), args.b.display()))?;
+    if a.len() > 1 {
+        let seeds: Vec<u64> = a.iter().map(|run| run.seed).collect();
+        print(&format!(
+            "{} pairs, seeds {}; * the 95 % interval of the paired difference leaves out zero\n",
+            a.len(),
+            number::ranges(&seeds)
+        ))?;
+    }
+    print("\n")?;
     print(&comparison.table().to_text(100))?;
-    let regressions = comparison.regressions(&limits);
     for regression in &regressions {
         print(&format!("! {regression}\n"))?;
     }
     Ok(if regressions.is_empty() { Code::Fine } else { Code::ExpectationFailed })
+}
+
+/// Tells which runs are not to be trusted.
+fn warn(path: &Path, runs: &[Run]) {
+    for run in runs {
+        let what = match run.verdict {
+            Verdict::Ok | Verdict::ExpectationFailed => continue,
+            Verdict::Void => "is void",
+            Verdict::InvariantBroken => "ended with a broken invariant",
+        };
+        eprintln!("warning: {}, seed {} {what}: do not trust it", path.display(), run.seed);
+    }
 }

@@ -8,5 +8,6 @@ pub(crate) mod import;
 pub(crate) mod pools;
 pub(crate) mod publish;
 pub(crate) mod report;
+pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod theory;

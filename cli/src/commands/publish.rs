@@ -1,26 +1,22 @@
 //! `lingua publish`: the capacity tables of the documentation, produced from committed scenarios.
 
 mod bottleneck;
+mod choice_cases;
 mod choices;
 mod instances;
+mod one_instance;
 mod pools;
-
-use std::path::Path;
-
-use lingua_reports::run::Run;
-use lingua_scenarios::{Loaded, Scenario};
-use lingua_sim::simulate_all;
+mod replicated;
 
 use crate::args::Publish;
 use crate::failure::{Code, Failure, print};
-use crate::progress::Bar;
 
 pub(crate) fn run(args: &Publish) -> Result<Code, Failure> {
     let threads = usize::from(args.threads);
     let scenarios = args.scenarios.as_path();
     let mut page = String::from(HEAD);
-    page.push_str(&bottleneck::one_instance(scenarios)?);
-    page.push_str(&bottleneck::one_factor(scenarios, threads)?);
+    page.push_str(&one_instance::table(scenarios, threads)?);
+    page.push_str(&bottleneck::table(scenarios, threads)?);
     page.push('\n');
     page.push_str(&instances::table(scenarios, threads)?);
     page.push('\n');
@@ -36,8 +32,9 @@ const HEAD: &str = "# Capacity\n\n\
 Produced by `lingua publish` from the scenarios of this project; no figure is typed in. Simulated \
 figures stand on *assumed* costs (each scenario's `[costs]`) until the server's benches measure \
 them: the shape of a curve can be trusted, its place on the axis only as far as the costs. Queueing \
-itself is checked against theory (`lingua theory`). All seeds are 1; `lingua sim FILE --seeds \
-1..20` gives 95 % intervals.\n\n";
+itself is checked against theory (`lingua theory`). Figures after ± are half the 95 % confidence \
+interval, from replications with the seeds that the row's command names; figures without it are \
+means over the same seeds.\n\n";
 
 /// One run of a table: its name and what it changes.
 struct Case {
@@ -50,15 +47,4 @@ impl Case {
         let overrides = overrides.iter().map(|&text| text.to_owned()).collect();
         Self { name: name.into(), overrides }
     }
-}
-
-/// Runs all cases of one file, several at a time.
-fn run_cases(file: &Path, cases: &[Case], threads: usize) -> Result<Vec<Run>, Failure> {
-    let loaded = Scenario::load(file, &[])?;
-    let changed: Vec<Loaded> =
-        cases.iter().map(|case| loaded.with(&case.overrides)).collect::<Result<_, _>>()?;
-    let scenarios: Vec<Scenario> = changed.into_iter().map(|loaded| loaded.scenario).collect();
-    let mut bar = Bar::new(&loaded.scenario.title);
-    let runs = simulate_all(&scenarios, &loaded.sha256, threads, &mut bar)?;
-    Ok(runs.into_iter().map(|finished| finished.artifacts.run).collect())
 }

@@ -7,12 +7,13 @@ use std::time::Instant;
 use lingua_reports::run::{Run, Verdict};
 use lingua_reports::{files, junit, replications, terminal};
 use lingua_scenarios::{Loaded, Scenario};
-use lingua_sim::{Finished, shrink, simulate, simulate_all, swarm};
+use lingua_sim::{Broken, Finished, shrink, simulate_all, swarm};
 
 use crate::args::Sim;
 use crate::failure::{Code, Failure, print};
 use crate::machine;
 use crate::progress::Bar;
+use crate::trace;
 
 /// What several seeds are compared by.
 const SHOWN: [&str; 12] = [
@@ -55,6 +56,13 @@ pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
     }
     match &args.seeds {
         Some(seeds) => several(args, &loaded, seeds.clone()),
+        None if !variants.is_empty() && args.trace.is_some() => {
+            let names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
+            let names = names.join(", ");
+            Err(Failure::Usage(format!(
+                "--trace is of one run: choose a variant with --variant ({names})"
+            )))
+        }
         None if !variants.is_empty() => all_variants(args, &loaded, &variants),
         None => one(args, &loaded),
     }
@@ -64,7 +72,7 @@ pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
 fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
     let scenario = swarm::draw(&loaded.scenario, loaded.scenario.seed);
     let started = Instant::now();
-    let mut finished = simulate(&scenario, &loaded.sha256, &mut Bar::new(&loaded.scenario.title))?;
+    let (mut finished, traced) = trace::simulate(args, &scenario, &loaded.sha256)?;
     let wall = started.elapsed();
     let artifacts = &mut finished.artifacts;
     artifacts.machine = machine::describe(&artifacts.run, wall, 1);
@@ -75,11 +83,12 @@ fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
         print(&format!("\nfiles: {} (open report.html)\n", dir.display()))?;
     }
     let run = &finished.artifacts.run;
+    print(&traced)?;
     write_junit(args, &[run])?;
     if let Some(broken) = &finished.broken {
         print(&format!("\nreplay: {}\n", replay(args, loaded, run.seed)))?;
         if let Some(file) = &args.shrink {
-            write_shrunk(&scenario, broken.invariant, file)?;
+            write_shrunk(&scenario, broken, file)?;
         }
     } else {
         print(&format!("next: {}\n", next_step(args, run)))?;
@@ -101,12 +110,16 @@ fn several(
     if let Some(dir) = &args.out {
         for finished in &finished {
             let seed = finished.artifacts.run.seed;
-            files::write_dir(&dir.join(format!("seed-{seed}")), &finished.artifacts)?;
+            files::write_dir(&files::seed_dir(dir, seed), &finished.artifacts)?;
         }
     }
     let owned: Vec<Run> = finished.iter().map(|f| f.artifacts.run.clone()).collect();
     let runs: Vec<&Run> = owned.iter().collect();
     print(&replications::table(&owned, &SHOWN).to_text(100))?;
+    if let Some(dir) = &args.out {
+        files::write_replications(dir, &owned)?;
+        print(&format!("\nfiles: {} (replications.csv, a folder per seed)\n", dir.display()))?;
+    }
     if loaded.scenario.swarm.is_some() {
         print(&marks(&runs))?;
     }
@@ -122,7 +135,7 @@ fn several(
     if let (Some(first), Some(file)) = (broken.first(), &args.shrink) {
         let scenario = swarm::draw(&loaded.scenario, first.artifacts.run.seed);
         if let Some(broken) = &first.broken {
-            write_shrunk(&scenario, broken.invariant, file)?;
+            write_shrunk(&scenario, broken, file)?;
         }
     }
     Ok(runs
@@ -192,8 +205,9 @@ fn replay(args: &Sim, loaded: &Loaded, seed: u64) -> String {
     command
 }
 
-fn write_shrunk(scenario: &Scenario, invariant: &str, file: &Path) -> Result<(), Failure> {
-    let shrunk = shrink::shrink(scenario, invariant, &mut Bar::new("shrinking"));
+fn write_shrunk(scenario: &Scenario, broken: &Broken, file: &Path) -> Result<(), Failure> {
+    let invariant = broken.invariant;
+    let shrunk = shrink::shrink(scenario, broken, &mut Bar::new("shrinking"));
     let text = shrunk.scenario.to_toml();
     let header = format!(
         "# The smallest scenario found that breaks {invariant} ({} runs tried).\n\

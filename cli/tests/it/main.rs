@@ -135,3 +135,66 @@ fn capacity_pools_and_check_answer() {
     let check = text(&lingua(dir.path(), &["check", nodes.to_str().unwrap()]).stdout);
     assert!(check.contains("is fine: 1000 nodes"), "{check}");
 }
+
+#[test]
+fn a_trace_is_written_of_one_run_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, many) = (scenario("swarm.toml"), scenario("policies.toml"));
+    let (one, many) = (one.to_str().unwrap(), many.to_str().unwrap());
+    let out = lingua(dir.path(), &["sim", one, "--trace", "t.json", "--trace-limit", "1000"]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("trace: t.json (1,000 events"), "{}", text(&out.stdout));
+    assert!(text(&out.stderr).contains("--trace-limit"), "{}", text(&out.stderr));
+    let bytes = std::fs::read(dir.path().join("t.json")).unwrap();
+    let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(trace["otherData"]["events"], 1_000);
+    for (args, mend) in [
+        (&["sim", one, "--trace", "t.json", "--seeds", "1..2"][..], "--seeds"),
+        (&["sim", many, "--trace", "t.json"], "--variant"),
+        (&["sim", one, "--trace", "no/such/folder/t.json"], "no/such/folder"),
+        (&["sim", one, "--trace-limit", "5"], "--trace"),
+    ] {
+        let out = lingua(dir.path(), args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stdout));
+        assert!(text(&out.stderr).contains(mend), "{args:?}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn runs_of_several_seeds_are_compared_seed_by_seed() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = "title = \"small\"\nduration = \"60s\"\nwarmup = \"10s\"\n[[nodes]]\ncount = 20\n\
+        asr = [\"zh\"]\ntts = [\"en\"]\nmax_jobs = 1\n[[arrivals]]\npair = \"zh:en\"\nload = 0.6\n";
+    std::fs::write(dir.path().join("small.toml"), small).unwrap();
+    let sim = |out: &str, seeds: &str, changes: &[&str]| {
+        let mut args = vec!["sim", "small.toml", "--seeds", seeds, "--out", out];
+        args.extend(changes.iter().flat_map(|change| ["--set", change]));
+        let out = lingua(dir.path(), &args);
+        assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
+    };
+    let compare = |a: &str, b: &str, limit: &str| {
+        let out = lingua(dir.path(), &["compare", a, b, "--max-regress", limit]);
+        (out.status.code().unwrap(), text(&out.stdout) + &text(&out.stderr))
+    };
+    sim("a", "1..4", &[]);
+    sim("again", "1..4", &["scheduler.policy=sample-scan"]);
+    sim("worse", "1..4", &["scheduler.policy=sample-reserve", "scheduler.sample=1"]);
+    sim("later", "2..5", &[]);
+    sim("other", "1..4", &["arrivals.0.load=0.5"]);
+    let csv = |name: &str| std::fs::read(dir.path().join(name).join("replications.csv")).unwrap();
+    assert!(csv("a") == csv("again") && csv("a") != csv("worse"));
+
+    let (code, told) = compare("a", "again", "refused_ratio=0%");
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("4 pairs, seeds 1..4"), "{told}");
+    let (code, told) = compare("a", "worse", "refused_ratio=10%");
+    assert_eq!(code, 3, "{told}");
+    let row = told.lines().find(|line| line.trim_start().starts_with("refused_ratio")).unwrap();
+    assert!(row.contains('*'), "four pairs are enough to be sure: {told}");
+    let (code, told) = compare("a", "later", "p99=10%");
+    assert!(code == 2 && told.contains("A has the seeds 1..4, B has 2..5"), "{told}");
+    let (code, told) = compare("a", "a/seed-1", "p99=10%");
+    assert!(code == 2 && told.contains("B has 1;"), "{told}");
+    let (code, told) = compare("a", "other", "p99=10%");
+    assert!(code == 2 && told.contains("seed 1: the runs met different arrivals"), "{told}");
+}

@@ -98,10 +98,10 @@ impl Conn {
 }
 
 impl Instance {
-    pub(super) fn open_node(&mut self, cx: &mut Cx<'_>, mut register: Register) {
+    pub(super) fn open_node(&mut self, cx: &mut Cx<'_>, mut register: Box<Register>) {
         register.owner = self.config.id;
-        let then = Then::Registered(Box::new(register.clone()));
-        self.step(cx, Op::Register(Box::new(register)), then);
+        let then = Then::Registered(register.clone());
+        self.step(cx, Op::Register(register), then);
     }
 
     pub(super) fn registered(

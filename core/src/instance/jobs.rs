@@ -228,7 +228,8 @@ impl Instance {
         self.tie_session(cx, key, grant);
         self.start_next_language(cx, key);
         let Some(assign) = self.assign_of(key, grant) else { return };
-        self.timers.attempts.push_back((cx.now + self.config.job_timeout, key, assign.attempt));
+        let late = cx.now + self.config.job_timeout;
+        self.timers.attempts.push_back((late, (key, assign.attempt)));
         if grant.owner == self.config.id && grant.lease.instance() != self.config.id {
             // Another instance asked for this slot, so it is not confirmed yet.
             self.confirm(cx, assign);

@@ -146,7 +146,7 @@ impl Instance {
         let Some(pending) = self.links.pending.remove(key) else { return };
         match pending.then {
             Then::Confirmed(assign) => self.refuse_routed(cx, &assign),
-            Then::Registered(register) => self.open_node(cx, *register),
+            Then::Registered(register) => self.open_node(cx, register),
             Then::Cleared(session) => self.clear_again(session),
             Then::Walk(walk) => {
                 let (job, attempt) = walk.asked();

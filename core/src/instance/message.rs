@@ -1,5 +1,7 @@
 //! What goes into an instance and what comes out.
 
+use std::sync::Arc;
+
 use crate::finalize::{Chunk, Reason};
 use crate::{
     AffinityOutcome, InstanceId, LeaseId, Micros, ModelId, Needs, NodeRef, Op, Refusal, Register,
@@ -24,17 +26,17 @@ pub struct JobId {
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A client opened a session.
-    SessionOpened(SessionId, Box<Setup>),
+    SessionOpened(SessionId, Setup),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
     /// A client changed its languages; the open utterance keeps its own.
-    SessionSetup(SessionId, Box<Setup>),
+    SessionSetup(SessionId, Setup),
     /// A client's socket is gone.
     SessionClosed(SessionId),
     /// A whole utterance, without segmenting (and each bare arrival).
     Request(Request),
     /// A node registered on a socket of this instance.
-    NodeOpened(Register),
+    NodeOpened(Box<Register>),
     /// A node of this instance reported.
     Heartbeat(NodeRef, Report),
     /// A node of this instance asks for no new jobs, or for jobs again.
@@ -46,17 +48,17 @@ pub enum Input {
     /// The store replied.
     Store(Token, Reply),
     /// Another instance sent something.
-    Routed(Routed),
+    Routed(Box<Routed>),
     /// A newer snapshot is there.
     Snapshot(Box<Snapshot>),
     /// Time has passed.
     Tick,
 }
 
-/// What a session's jobs need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a session's jobs need; copies share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
-    targets: [Option<Needs>; TARGETS_MAX],
+    targets: Arc<[Needs]>,
 }
 
 impl Setup {
@@ -66,16 +68,12 @@ impl Setup {
     /// Without a target, or with more than [`TARGETS_MAX`].
     pub fn new(needs: &[Needs]) -> Self {
         assert!((1..=TARGETS_MAX).contains(&needs.len()), "1 to {TARGETS_MAX} targets");
-        let mut targets = [None; TARGETS_MAX];
-        for (slot, needs) in targets.iter_mut().zip(needs) {
-            *slot = Some(*needs);
-        }
-        Self { targets }
+        Self { targets: needs.into() }
     }
 
     /// The targets in order.
-    pub fn targets(&self) -> impl Iterator<Item = Needs> + '_ {
-        self.targets.iter().flatten().copied()
+    pub fn targets(&self) -> &[Needs] {
+        &self.targets
     }
 }
 
@@ -128,7 +126,7 @@ pub enum Output {
     /// Close a node's socket: it is dead or replaced.
     CloseNode(NodeRef),
     /// Tell a node what became of its registration.
-    Registered(std::sync::Arc<str>, Result<NodeRef, RegisterError>),
+    Registered(Arc<str>, Result<NodeRef, RegisterError>),
     /// The final message of an utterance in one language.
     Final(Final),
     /// A step for the store.
@@ -279,6 +277,8 @@ pub struct Opened {
     pub needs: Needs,
     /// Length of the speech.
     pub speech: Micros,
+    /// Decoded bytes.
+    pub bytes: u64,
     /// Why the utterance ended; absent for whole utterances.
     pub reason: Option<Reason>,
     /// Whether it is the utterance's first job.

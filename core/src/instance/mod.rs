@@ -175,9 +175,9 @@ impl Instance {
     /// Takes one event.
     pub fn handle(&mut self, cx: &mut Cx<'_>, input: Input) {
         match input {
-            Input::SessionOpened(session, setup) => self.open_session(session, &setup),
+            Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
-            Input::SessionSetup(session, setup) => self.change_setup(session, &setup),
+            Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
             Input::Request(request) => self.take_request(cx, request),
             Input::NodeOpened(register) => self.open_node(cx, register),
@@ -186,7 +186,7 @@ impl Instance {
             Input::Answer(node, answer) => self.take_answer(cx, node, answer),
             Input::NodeClosed(node) => self.lose_socket(cx, node),
             Input::Store(token, reply) => self.take_reply(cx, token, reply),
-            Input::Routed(message) => self.take_routed(cx, message),
+            Input::Routed(message) => self.take_routed(cx, *message),
             Input::Snapshot(snapshot) => self.links.snapshot = *snapshot,
             Input::Tick => self.tick(cx),
         }

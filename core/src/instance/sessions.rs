@@ -75,16 +75,16 @@ impl Session {
 }
 
 impl Instance {
-    pub(super) fn open_session(&mut self, id: SessionId, setup: &Setup) {
+    pub(super) fn open_session(&mut self, id: SessionId, setup: Setup) {
         if !self.session_keys.contains(&id) {
-            let key = self.sessions.insert(Session::new(id, *setup));
+            let key = self.sessions.insert(Session::new(id, setup));
             self.session_keys.insert(id, key);
         }
     }
 
-    pub(super) fn change_setup(&mut self, id: SessionId, setup: &Setup) {
+    pub(super) fn change_setup(&mut self, id: SessionId, setup: Setup) {
         if let Some(session) = self.session_mut(id) {
-            session.setup = *setup;
+            session.setup = setup;
         }
     }
 
@@ -118,7 +118,7 @@ impl Instance {
 
     fn hang_over(&mut self, cx: &mut Cx<'_>, key: Key, cut: Cut) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        session.cuts.push_back((cut, session.setup));
+        session.cuts.push_back((cut, session.setup.clone()));
         if cut.ready <= cx.now || session.cuts.len() > CUTS_MAX {
             self.end_hangover(cx, key);
         } else {
@@ -151,7 +151,7 @@ impl Instance {
         let Some((cut, setup)) = session.cuts.pop_front() else { return };
         let id = session.id;
         session.seen.push_back((cut.index, Excluded::default()));
-        for needs in setup.targets() {
+        for &needs in setup.targets() {
             session.expect(needs.pair.tgt, cut.index);
         }
         let clears = self.config.affinity_rule.step(cut.reason) == AffinityStep::ClearBefore;
@@ -161,7 +161,7 @@ impl Instance {
         }
         let mut first = None;
         let mut before: Option<Key> = None;
-        for needs in setup.targets() {
+        for &needs in setup.targets() {
             let request = Request {
                 id: RequestId { session: id, index: cut.index, tgt: needs.pair.tgt },
                 needs,
@@ -177,6 +177,7 @@ impl Instance {
                 request: request.id,
                 needs,
                 speech: cut.audio,
+                bytes: cut.bytes,
                 reason,
                 first: new.first_language,
             }));

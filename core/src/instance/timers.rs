@@ -13,7 +13,7 @@ use crate::{Micros, NodeRef};
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     /// An attempt must be answered.
-    pub(super) attempts: VecDeque<(Micros, Key, u32)>,
+    pub(super) attempts: VecDeque<(Micros, (Key, u32))>,
     /// A request must have its final message.
     pub(super) deadlines: VecDeque<(Micros, Key)>,
     /// A waiting job gives up.
@@ -32,38 +32,33 @@ pub(super) struct Timers {
 
 impl Instance {
     pub(super) fn next_timer(&mut self) -> Micros {
-        self.skip_settled();
-        let timers = &self.timers;
-        let heap_top = |top: Option<&Reverse<(Micros, Key)>>| top.map(|&Reverse((at, _))| at);
-        [
-            timers.attempts.front().map(|&(at, ..)| at),
-            timers.deadlines.front().map(|&(at, _)| at),
-            timers.waits.front().map(|&(at, _)| at),
-            timers.rejoins.front().map(|&(at, _)| at),
-            timers.store.front().map(|&(at, _)| at),
-            heap_top(timers.hangovers.peek()),
-            heap_top(timers.silences.peek()),
-            timers.presences.peek().map(|&Reverse((at, _))| at),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(Micros::NEVER)
+        loop {
+            let timers = &self.timers;
+            let attempts = front(&timers.attempts);
+            let deadlines = front(&timers.deadlines);
+            let waits = front(&timers.waits);
+            let store = front(&timers.store);
+            let of_jobs = attempts.min(deadlines).min(waits).min(store);
+            let others = front(&timers.rejoins)
+                .min(top(&timers.hangovers))
+                .min(top(&timers.silences))
+                .min(top(&timers.presences));
+            if others <= of_jobs || !self.skip_settled() {
+                return others.min(of_jobs);
+            }
+        }
     }
 
-    /// Drops entries at the fronts whose job or step is over: nobody is woken for them.
-    fn skip_settled(&mut self) {
-        let jobs = &self.jobs;
-        while let Some(&(_, key, attempt)) = self.timers.attempts.front() {
-            if jobs.get(key).is_some_and(|job| job.is_running(attempt)) {
-                break;
-            }
-            self.timers.attempts.pop_front();
-        }
-        pop_while(&mut self.timers.deadlines, |key| jobs.get(key).is_none());
-        pop_while(&mut self.timers.waits, |key| !jobs.get(key).is_some_and(|job| job.is_waiting()));
-        let links = &self.links;
-        pop_while(&mut self.timers.store, |key| !links.is_pending(key));
+    /// Drops entries at the fronts whose job or step is over: nobody is woken for them. Tells
+    /// whether there were any.
+    fn skip_settled(&mut self) -> bool {
+        let Self { jobs, links, timers, .. } = self;
+        let running = |key, attempt| jobs.get(key).is_some_and(|job| job.is_running(attempt));
+        let waiting = |key| jobs.get(key).is_some_and(|job| job.is_waiting());
+        pop_while(&mut timers.attempts, |(key, attempt)| !running(key, attempt))
+            | pop_while(&mut timers.deadlines, |key| jobs.get(key).is_none())
+            | pop_while(&mut timers.waits, |key| !waiting(key))
+            | pop_while(&mut timers.store, |key| !links.is_pending(key))
     }
 
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>) {
@@ -86,17 +81,21 @@ impl Instance {
         while let Some(key) = due(&mut self.timers.waits, now) {
             self.give_up_wait(cx, key);
         }
-        while let Some(&(at, key, attempt)) = self.timers.attempts.front() {
-            if at > now {
-                break;
-            }
-            self.timers.attempts.pop_front();
+        while let Some((key, attempt)) = due(&mut self.timers.attempts, now) {
             self.attempt_is_late(cx, key, attempt);
         }
         while let Some(key) = due(&mut self.timers.deadlines, now) {
             self.deadline_came(cx, key);
         }
     }
+}
+
+fn front<T>(queue: &VecDeque<(Micros, T)>) -> Micros {
+    queue.front().map_or(Micros::NEVER, |&(at, _)| at)
+}
+
+fn top<T: Ord>(heap: &BinaryHeap<Reverse<(Micros, T)>>) -> Micros {
+    heap.peek().map_or(Micros::NEVER, |&Reverse((at, _))| at)
 }
 
 fn due<T: Copy>(queue: &mut VecDeque<(Micros, T)>, now: Micros) -> Option<T> {
@@ -119,8 +118,11 @@ fn due_heap<T: Copy + Ord>(heap: &mut BinaryHeap<Reverse<(Micros, T)>>, now: Mic
     }
 }
 
-fn pop_while(queue: &mut VecDeque<(Micros, Key)>, settled: impl Fn(Key) -> bool) {
-    while queue.front().is_some_and(|&(_, key)| settled(key)) {
+/// Drops entries from the front while they are settled; tells whether there were any.
+fn pop_while<T: Copy>(queue: &mut VecDeque<(Micros, T)>, settled: impl Fn(T) -> bool) -> bool {
+    let before = queue.len();
+    while queue.front().is_some_and(|&(_, entry)| settled(entry)) {
         queue.pop_front();
     }
+    queue.len() < before
 }

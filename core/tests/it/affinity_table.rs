@@ -75,7 +75,7 @@ fn solo(rule: AffinityRule, detect: PauseDetect) -> (Solo, Vec<NodeRef>) {
     let caps = caps("zh", "en");
     let nodes = (0..40).map(|n| solo.node(&format!("n{n}"), &caps, 1)).collect();
     let setup = Setup::new(&[Needs::pair(pair("zh:en"))]);
-    solo.handle(Input::SessionOpened(SESSION, Box::new(setup)));
+    solo.handle(Input::SessionOpened(SESSION, setup));
     (solo, nodes)
 }
 
@@ -93,7 +93,7 @@ fn bring(solo: &mut Solo, node: NodeRef, tied: Tied) {
         Tied::LeftPool => {
             // It comes back under the same name, but speaks something else.
             let name = format!("n{}", node.num.0);
-            solo.handle(Input::NodeOpened(register(&name, &caps("de", "de"), 1)));
+            solo.handle(Input::NodeOpened(register(&name, &caps("de", "de"), 1).into()));
         }
     }
 }

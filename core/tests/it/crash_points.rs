@@ -274,7 +274,7 @@ fn released_but_the_session_is_not_told() {
         let assign = *first.assigns.last().unwrap();
         let answer =
             Answer { job: assign.job, attempt: assign.attempt, outcome: AnswerOutcome::Result };
-        first.take(world.now, Input::Routed(Routed::Answer(answer, assign.node)));
+        first.take(world.now, Input::Routed(Box::new(Routed::Answer(answer, assign.node))));
         assert_eq!(first.endings, [Ending::Answered]);
         first.step(&mut world, true);
         assert_eq!(world.slots(), 0, "released");

@@ -128,7 +128,7 @@ fn final_messages_keep_the_order_of_the_utterances() {
     solo.node("a", &caps("zh", "en"), 4);
     let session = SessionId(9);
     let setup = Setup::new(&[Needs::pair(pair("zh:en"))]);
-    solo.handle(Input::SessionOpened(session, Box::new(setup)));
+    solo.handle(Input::SessionOpened(session, setup));
     let chunk = Chunk { bytes: 400, audio: Micros::secs(1), is_final: true, sent: Micros::ZERO };
     let mut jobs = Vec::new();
     for _ in 0..3 {
@@ -151,7 +151,7 @@ fn a_room_makes_one_job_per_language_on_different_nodes() {
     }
     let session = SessionId(9);
     let needs = ["zh:en", "zh:ja", "zh:ko"].map(|p| Needs::pair(pair(p)));
-    solo.handle(Input::SessionOpened(session, Box::new(Setup::new(&needs))));
+    solo.handle(Input::SessionOpened(session, Setup::new(&needs)));
     let chunk = Chunk { bytes: 400, audio: Micros::secs(1), is_final: true, sent: Micros::ZERO };
     solo.handle(Input::Chunk(session, chunk));
     let jobs = assigns(&solo.wait(Micros::secs(1)));

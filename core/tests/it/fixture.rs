@@ -86,7 +86,7 @@ impl Solo {
 
     /// Registers a node and lets it report.
     pub(crate) fn node(&mut self, name: &str, caps: &Capabilities, max_jobs: u32) -> NodeRef {
-        let out = self.handle(Input::NodeOpened(register(name, caps, max_jobs)));
+        let out = self.handle(Input::NodeOpened(register(name, caps, max_jobs).into()));
         let registered = out.iter().find_map(|output| match output {
             Output::Registered(_, result) => Some(*result),
             _ => None,

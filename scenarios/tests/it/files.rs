@@ -55,3 +55,23 @@ fn a_change_from_the_command_line_reaches_its_value() {
     assert_eq!(loaded.scenario.title, "other");
     assert_ne!(loaded.sha256, Scenario::load(&path, &[]).unwrap().sha256);
 }
+
+#[test]
+fn the_hash_covers_the_csv_files_that_a_scenario_reads() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dir = tempfile::tempdir().unwrap();
+    let copy = |name: &str| std::fs::copy(root.join(name), dir.path().join(name)).unwrap();
+    for name in ["calls.toml", "calls.csv", "nodes.csv"] {
+        copy(name);
+    }
+    let hash = || Scenario::load(&dir.path().join("calls.toml"), &[]).unwrap().sha256;
+    let before = hash();
+    assert_eq!(before, Scenario::load(&root.join("calls.toml"), &[]).unwrap().sha256);
+    for name in ["calls.csv", "nodes.csv"] {
+        let text = std::fs::read_to_string(root.join(name)).unwrap();
+        std::fs::write(dir.path().join(name), text + "\n").unwrap();
+        assert_ne!(hash(), before, "{name}");
+        copy(name);
+        assert_eq!(hash(), before);
+    }
+}

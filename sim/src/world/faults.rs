@@ -1,5 +1,7 @@
 //! What goes wrong, when, and to whom.
 
+use std::ops::Range;
+
 use lingua_core::draws::pick;
 use lingua_core::{Micros, ModelId, Op, State};
 use lingua_scenarios::{Fault, FaultKind, Scenario};
@@ -11,6 +13,8 @@ use crate::world::{Event, World};
 
 struct Planned {
     fault: Fault,
+    // Whom it may hit, and whom it does.
+    among: Range<u32>,
     victims: Vec<u32>,
     model: Option<ModelId>,
     // The server of a Cluster that stalls or fails over.
@@ -27,6 +31,7 @@ impl Faults {
     pub(super) fn new(scenario: &Scenario, names: &Names, streams: &Streams) -> Self {
         let planned = scenario.faults.iter().enumerate().map(|(at, fault)| Planned {
             fault: fault.clone(),
+            among: among(scenario, fault),
             victims: Vec::new(),
             model: fault.model.as_deref().map(|model| names.model(model)),
             shard: 0,
@@ -81,13 +86,13 @@ impl Faults {
 
 impl World {
     pub(super) fn schedule_faults(&mut self) {
-        let nodes = self.nodes.len() as u32;
         for at in 0..self.faults.planned.len() {
             let planned = &mut self.faults.planned[at];
             let fault = &planned.fault;
+            let nodes = planned.among.len() as u32;
             let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
             let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
-            planned.victims = draw(&mut planned.stream, nodes, count);
+            planned.victims = draw(&mut planned.stream, planned.among.clone(), count);
             planned.shard = pick(planned.stream.word(), CLUSTER as u32) as usize;
             let begins = setup::micros(fault.at);
             let begin = Event::Fault(at as u16, true);
@@ -117,9 +122,11 @@ impl World {
         let shard = self.store.is_cluster().then_some(planned.shard);
         let lasts = fault.lasts.map_or(Micros::secs(5), setup::micros);
         self.recorder.mark(name(fault.kind));
+        self.trace.fault(self.now, name(fault.kind), begins);
         match (fault.kind, begins) {
             (FaultKind::NodeCrash, true) => {
                 for node in victims {
+                    self.trace.node_is(self.now, node, "crash");
                     self.node_dies(node, lasts);
                 }
             }
@@ -135,18 +142,25 @@ impl World {
                     self.drain_node(node, begins);
                 }
             }
+            (FaultKind::MaxJobs, _) => {
+                let max_jobs = fault.max_jobs.filter(|_| begins);
+                for node in victims {
+                    self.node_changes_max_jobs(node, max_jobs);
+                }
+            }
             (FaultKind::InstanceCrash, true) if self.servers[usize::from(server)].up => {
                 self.crash_server(server);
                 self.queue.push(self.now + lasts, Event::Restart(server));
             }
             (FaultKind::StoreStall, true) => {
-                self.store.stall(shard, self.now + lasts);
+                self.store_stalls(shard, lasts);
             }
             // State in the instance's own process has no replica to fail over to.
             (FaultKind::StoreFailover, true) if self.is_remote() => {
                 if let Some(replica) = self.store.checkpoint.take() {
                     self.lose_writes(*replica, shard);
-                    self.store.stall(shard, self.now + lasts);
+                    self.trace.store_fails_over(self.now);
+                    self.store_stalls(shard, lasts);
                 }
             }
             (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
@@ -175,6 +189,11 @@ impl World {
         }
     }
 
+    fn store_stalls(&mut self, shard: Option<usize>, lasts: Micros) {
+        let until = self.store.stall(shard, self.now + lasts);
+        self.trace.store_stalls(self.now, until);
+    }
+
     fn hang(&mut self, victims: &[u32], begins: bool) {
         for &node in victims {
             if begins {
@@ -186,11 +205,24 @@ impl World {
     }
 }
 
+/// The nodes of the fault's group, or all.
+fn among(scenario: &Scenario, fault: &Fault) -> Range<u32> {
+    let mut nodes = 0..0;
+    for (at, group) in scenario.nodes.iter().enumerate() {
+        match &fault.group {
+            Some(name) if *name == group.name_at(at) => return nodes.end..nodes.end + group.count,
+            _ => nodes.end += group.count,
+        }
+    }
+    nodes
+}
+
 /// `count` different nodes, in order.
-fn draw(stream: &mut Stream, nodes: u32, count: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = (0..nodes).collect();
+fn draw(stream: &mut Stream, among: Range<u32>, count: u32) -> Vec<u32> {
+    let mut all: Vec<u32> = among.collect();
     for place in 0..count as usize {
-        let other = place + pick(stream.word(), nodes - place as u32) as usize;
+        let left = (all.len() - place) as u32;
+        let other = place + pick(stream.word(), left) as usize;
         all.swap(place, other);
     }
     all.truncate(count as usize);
@@ -216,5 +248,6 @@ fn name(kind: FaultKind) -> &'static str {
         FaultKind::LateRelease => "fault_late_release",
         FaultKind::ClockStep => "fault_clock_step",
         FaultKind::Delay => "fault_delay",
+        FaultKind::MaxJobs => "fault_max_jobs",
     }
 }

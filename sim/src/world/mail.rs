@@ -1,8 +1,9 @@
 //! Messages on their way. Each socket keeps the order of its messages, as TCP does.
 
+use lingua_core::finalize::Chunk;
 use lingua_core::instance::{Assign, Final, Input, Token};
-use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply};
-use lingua_scenarios::Dist;
+use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply, SessionId};
+use lingua_scenarios::{Costs, Sampler};
 
 use crate::world::{Event, World};
 
@@ -10,7 +11,7 @@ use crate::world::{Event, World};
 /// lost.
 #[derive(Debug)]
 pub(super) enum Mail {
-    /// To an instance.
+    /// To an instance, but for audio.
     Input(InstanceId, Input),
     /// To a node.
     Assign(Assign),
@@ -18,6 +19,8 @@ pub(super) enum Mail {
     Close(NodeRef),
     /// To a node: it is registered, or is not.
     Registered(u32, u32, Option<NodeRef>),
+    /// To a node: its new maximum of concurrent jobs has been heard.
+    MaxJobsHeard(NodeRef, u32),
     /// To a client, on a socket of an instance.
     Final(InstanceId, Final),
     /// To the store; the step is carried out on arrival.
@@ -26,7 +29,33 @@ pub(super) enum Mail {
     Reply(InstanceId, Token, Box<Reply>),
 }
 
+/// Audio on its way to an instance: most of all messages, so it travels apart and light.
+#[derive(Debug)]
+pub(super) struct Audio {
+    to: InstanceId,
+    session: SessionId,
+    chunk: Chunk,
+}
+
 impl World {
+    pub(super) fn post_chunk(
+        &mut self,
+        at: Micros,
+        to: InstanceId,
+        session: SessionId,
+        chunk: Chunk,
+    ) {
+        let letter = self.audio.insert(Audio { to, session, chunk });
+        self.queue.push(at, Event::Chunk(letter));
+    }
+
+    pub(super) fn chunk_arrives(&mut self, letter: u32) {
+        let Some(Audio { to, session, chunk }) = self.audio.remove(letter) else { return };
+        if let Some(&server) = self.server_of.get(&to) {
+            self.reach_server(server, Input::Chunk(session, chunk));
+        }
+    }
+
     pub(super) fn post(&mut self, at: Micros, mail: Mail) {
         let letter = self.mail.insert(mail);
         self.queue.push(at, Event::Mail(letter));
@@ -43,6 +72,7 @@ impl World {
             Mail::Assign(assign) => self.node_takes(assign),
             Mail::Close(node) => self.node_is_closed(node),
             Mail::Registered(node, life, result) => self.node_is_registered(node, life, result),
+            Mail::MaxJobsHeard(node, max_jobs) => self.max_jobs_is_told(node, max_jobs),
             Mail::Final(from, last) => {
                 if self.server_of.contains(&from) {
                     self.client_hears(&last);
@@ -59,11 +89,7 @@ impl World {
 
     /// One draw of a latency; constant latencies draw nothing.
     pub(super) fn latency(&mut self, of: Leg) -> Micros {
-        let dist: &Dist = match of {
-            Leg::Node => &self.costs.node_latency,
-            Leg::Session => &self.costs.session_latency,
-            Leg::Store => &self.costs.store_latency,
-        };
+        let dist = &self.legs[of as usize];
         let factor = if matches!(of, Leg::Node) { self.faults.delay_factor() } else { 1.0 };
         let span = match dist.constant() {
             Some(span) => span,
@@ -71,6 +97,11 @@ impl World {
         };
         Micros((span.micros() as f64 * factor) as u64)
     }
+}
+
+/// Latencies by [`Leg`].
+pub(super) fn legs(costs: &Costs) -> [Sampler; 3] {
+    [&costs.node_latency, &costs.session_latency, &costs.store_latency].map(|dist| dist.sampler())
 }
 
 /// Part of the network.

@@ -10,6 +10,7 @@ mod report;
 mod server;
 mod store;
 mod talkers;
+mod traced;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use lingua_core::{
     Draws, InstanceId, Lang, LookupMap, Micros, Promises, RequestId, SessionId, Words,
 };
-use lingua_scenarios::{Costs, Scenario, Scheduler, StoreKind, WhenFull};
+use lingua_scenarios::{Costs, Sampler, Scenario, Scheduler, StoreKind, WhenFull};
 
 use crate::digest::Digest;
 use crate::invariants::{Broken, Watch};
@@ -28,11 +29,12 @@ use crate::record::Recorder;
 use crate::setup::{self, Names};
 use crate::slab::Slab;
 use crate::streams::{Purpose, Stream, Streams, mix};
+use crate::trace::Trace;
 use crate::{Progress, SimError};
 
 use arrivals::Source;
 use faults::Faults;
-use mail::Mail;
+use mail::{Audio, Mail};
 use nodes::Node;
 use open::{OpenJob, OpenJobs};
 use server::Server;
@@ -50,6 +52,8 @@ enum Event {
     Talk(u32, u32),
     /// A letter has arrived.
     Mail(u32),
+    /// Audio has arrived at an instance.
+    Chunk(u32),
     /// A node has finished a job.
     Done(u32, u32),
     /// A node comes back, or tries to connect.
@@ -89,6 +93,7 @@ impl Event {
             Self::Checkpoint(_) => 12,
             Self::Restart(_) => 13,
             Self::Sample => 14,
+            Self::Chunk(_) => 15,
         }
     }
 
@@ -101,7 +106,9 @@ impl Event {
             | Self::Snapshot(n)
             | Self::Checkpoint(n)
             | Self::Restart(n) => u64::from(n),
-            Self::Mail(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => u64::from(n),
+            Self::Mail(n) | Self::Chunk(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => {
+                u64::from(n)
+            }
             Self::Talk(n, m) | Self::Done(n, m) => u64::from(n) << 32 | u64::from(m),
             Self::Fault(n, on) => u64::from(n) << 1 | u64::from(on),
             Self::Sample => 0,
@@ -118,12 +125,14 @@ pub(crate) struct World {
     promises: Promises,
     streams: Streams,
     network: Stream,
+    legs: [Sampler; 3],
     now: Micros,
     end: Micros,
     warmup: Micros,
     queue: EventQueue<Event>,
     heartbeats: BinaryHeap<Reverse<(Micros, u32, u32)>>,
     mail: Slab<Mail>,
+    audio: Slab<Audio>,
     nodes: Vec<Node>,
     node_names: LookupMap<Arc<str>, u32>,
     // World index by the number that the store gave.
@@ -140,6 +149,7 @@ pub(crate) struct World {
     open: OpenJobs,
     tails: LookupMap<(SessionId, Lang), nodes::Tail>,
     recorder: Recorder,
+    trace: Trace,
     digest: Digest,
     arrivals_digest: u64,
     planted: Planted,
@@ -161,6 +171,7 @@ impl World {
         let watch = Watch::new(setup::state_config(&scheduler), promises, planted);
         let mut world = Self {
             free_of_cost: server::free_of_cost(&scenario.costs),
+            legs: mail::legs(&scenario.costs),
             costs: scenario.costs.clone(),
             network: streams.stream(Purpose::Network, 0),
             store: Store::new(&scheduler, &streams),
@@ -176,6 +187,7 @@ impl World {
             queue: EventQueue::default(),
             heartbeats: BinaryHeap::new(),
             mail: Slab::default(),
+            audio: Slab::default(),
             nodes: Vec::new(),
             node_names: LookupMap::default(),
             node_of_num: Vec::new(),
@@ -188,6 +200,7 @@ impl World {
             watch,
             open: OpenJobs::default(),
             tails: LookupMap::default(),
+            trace: Trace::default(),
             digest: Digest::default(),
             arrivals_digest: 0,
             planted,
@@ -236,6 +249,7 @@ impl World {
             Event::SessionArrival(group) => self.session_arrives(group),
             Event::Talk(talker, life) => self.talk(talker, life),
             Event::Mail(letter) => self.open_mail(letter),
+            Event::Chunk(letter) => self.chunk_arrives(letter),
             Event::Done(node, work) => self.node_done(node, work),
             Event::NodeWake(node) => self.node_wakes(node),
             Event::NodeLeaves(node) => self.node_leaves(node),
@@ -260,7 +274,10 @@ impl World {
     }
 
     fn is_quiet(&self) -> bool {
-        self.open.is_empty() && self.mail.is_empty() && self.watch.lease_total() == 0
+        self.open.is_empty()
+            && self.mail.is_empty()
+            && self.audio.is_empty()
+            && self.watch.lease_total() == 0
     }
 
     fn is_remote(&self) -> bool {

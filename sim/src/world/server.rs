@@ -91,6 +91,7 @@ impl World {
 
     /// An instance dies: its sockets with it.
     pub(super) fn crash_server(&mut self, at: u16) {
+        self.trace.instance_dies(self.now, at);
         let server = &mut self.servers[usize::from(at)];
         server.up = false;
         server.queue.clear();
@@ -111,6 +112,7 @@ impl World {
         server.locked = former.locked;
         server.busy_before = former.busy_before;
         self.server_of.insert(server.id, at);
+        self.trace.instance_starts(self.now, at);
         self.servers[usize::from(at)] = server;
         if self.is_remote() {
             self.queue.push(self.now, Event::Snapshot(at));
@@ -183,6 +185,11 @@ impl World {
     /// Lets the instance handle one message, and sends what comes out.
     fn serve(&mut self, at: u16, input: Input) {
         let mut cost = self.fixed_cost(at, &input);
+        let message = self.trace.message(&input);
+        let heard = match &input {
+            Input::Heartbeat(node, report) => report.max_jobs.map(|max_jobs| (*node, max_jobs)),
+            _ => None,
+        };
         let mut out = std::mem::take(&mut self.recorder.out);
         let remote = self.is_remote();
         let server = &mut self.servers[usize::from(at)];
@@ -203,9 +210,13 @@ impl World {
             server.busy_until = server.busy_until.max(nanos(self.now)) + cost;
             server.busy += cost;
         }
+        self.trace.served(self.now, at, message, cost, &out);
         let sent_at = Micros(self.now.0 + cost / 1_000);
         for output in out.drain(..) {
             self.send(at, sent_at, output);
+        }
+        if let Some((node, max_jobs)) = heard {
+            self.confirm_max_jobs(node, max_jobs);
         }
         self.recorder.out = out;
         self.hear_watch();
@@ -247,7 +258,7 @@ impl World {
                     base
                 }
             }
-            Output::RefreshModel(_) => costs.model_na.nanos(),
+            Output::RefreshModel(_) if phase0 => costs.model_na.nanos(),
             Output::Assign(assign) => per_kib(costs.kib, assign.bytes),
             _ => 0,
         }
@@ -291,7 +302,7 @@ impl World {
     fn route(&mut self, at: Micros, to: InstanceId, message: Routed) {
         self.recorder.mark("routed");
         let latency = self.latency(Leg::Store);
-        self.post(at + latency, Mail::Input(to, Input::Routed(message)));
+        self.post(at + latency, Mail::Input(to, Input::Routed(Box::new(message))));
     }
 
     /// A job's final message is owed from here on.

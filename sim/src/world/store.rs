@@ -65,13 +65,16 @@ impl Store {
         self.shards.iter().map(|shard| shard.busy).max().unwrap_or(0)
     }
 
-    /// A server, or all of them, carries out nothing until then.
-    pub(super) fn stall(&mut self, only: Option<usize>, until: Micros) {
+    /// A server, or all of them, carries out nothing until then; tells when the stall ends.
+    pub(super) fn stall(&mut self, only: Option<usize>, until: Micros) -> Micros {
+        let mut ends = until;
         for (at, shard) in self.shards.iter_mut().enumerate() {
             if only.is_none_or(|only| only == at) {
                 shard.stalled_until = shard.stalled_until.max(until);
+                ends = ends.max(shard.stalled_until);
             }
         }
+        ends
     }
 
     fn is_stalled(&self, now: Micros) -> bool {
@@ -111,6 +114,7 @@ impl World {
         let cost = self.costs.store_op.nanos();
         shard.busy_until = starts + cost;
         shard.busy += cost;
+        self.trace.step(id, &op, arrives, [starts, starts + cost]);
         let late = self.faults.late_release(&op, &mut self.store.losses);
         let done = Micros((starts + cost).div_ceil(1_000)) + late;
         self.recorder.store_latency(done - at + latency);

@@ -40,7 +40,8 @@ pub(super) struct Talker {
     session: SessionId,
     server: u16,
     id: InstanceId,
-    stream: Stream,
+    // Apart, because it is large and looked at only between utterances.
+    stream: Box<Stream>,
     doing: Doing,
     pair: usize,
     // Rises with each socket; steps planned for a former one are void.
@@ -109,7 +110,8 @@ impl World {
         }
         let at = self.talkers.len() as u32;
         let of = &self.groups[usize::from(group)];
-        let mut stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
+        let stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
+        let mut stream = Box::new(stream);
         let stay = of.group.stay.as_ref().map(|stay| stay.sample(stream.uniform()));
         let leaves = stay.map_or(Micros::NEVER, |stay| self.now + setup::micros(stay));
         let pair = choose(&mut stream, &of.weights);
@@ -154,7 +156,7 @@ impl World {
         self.talker_sends(at, Input::SessionOpened(session, setup));
     }
 
-    fn setup_of(&self, at: u32) -> Box<Setup> {
+    fn setup_of(&self, at: u32) -> Setup {
         let talker = &self.talkers[at as usize];
         let group = &self.groups[usize::from(talker.group)];
         let pair = group.pairs[talker.pair];
@@ -164,7 +166,7 @@ impl World {
             setup::needs(&self.names, pair, &of.features, model, of.region.as_deref())
         };
         if group.listeners.is_empty() {
-            return Box::new(Setup::new(&[needs(pair)]));
+            return Setup::new(&[needs(pair)]);
         }
         let mut targets: Vec<Needs> = Vec::new();
         for &tgt in &group.listeners {
@@ -173,7 +175,7 @@ impl World {
                 targets.push(needs);
             }
         }
-        Box::new(Setup::new(&targets))
+        Setup::new(&targets)
     }
 
     /// One step of a talker.
@@ -257,7 +259,13 @@ impl World {
         let is_final = manual && left == Micros::ZERO;
         let session = talker.session;
         let chunk = Chunk { bytes, audio, is_final, sent: self.now };
-        self.talker_sends(at, Input::Chunk(session, chunk));
+        let arrives = self.arrives_in_turn(at);
+        let talker = &self.talkers[at as usize];
+        if arrives == self.now {
+            self.reach_server(talker.server, Input::Chunk(session, chunk));
+        } else {
+            self.post_chunk(arrives, talker.id, session, chunk);
+        }
         let talker = &mut self.talkers[at as usize];
         let of = &self.groups[usize::from(talker.group)].group;
         let span = if left == Micros::ZERO {
@@ -271,11 +279,17 @@ impl World {
         self.queue.push(self.now + span, Event::Talk(at, life));
     }
 
-    fn talker_sends(&mut self, at: u32, input: Input) {
+    /// When a message sent now arrives: never before one sent earlier.
+    fn arrives_in_turn(&mut self, at: u32) -> Micros {
         let latency = self.latency(Leg::Session);
         let talker = &mut self.talkers[at as usize];
-        let arrives = (self.now + latency).max(talker.up_clear);
-        talker.up_clear = arrives;
+        talker.up_clear = talker.up_clear.max(self.now + latency);
+        talker.up_clear
+    }
+
+    fn talker_sends(&mut self, at: u32, input: Input) {
+        let arrives = self.arrives_in_turn(at);
+        let talker = &self.talkers[at as usize];
         let (server, id) = (talker.server, talker.id);
         if arrives == self.now {
             self.reach_server(server, input);

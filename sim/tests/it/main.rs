@@ -1,12 +1,14 @@
 //! The simulator against theory, against itself, and against defects planted on purpose.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod costs;
 mod determinism;
 mod documents;
 mod planted;
 mod policies;
 mod swarm;
 mod theory;
+mod trace;
 
 use std::path::Path;
 

@@ -45,17 +45,47 @@ fn without_a_defect_nothing_is_found() {
     }
 }
 
+/// Jobs and sessions that a scenario plans, whether or not a defect ends the run before.
+fn planned(scenario: &lingua_scenarios::Scenario) -> (u64, u32) {
+    let whole = lingua_scenarios::Scenario { plant: None, ..scenario.clone() };
+    let finished = run_unbalanced(&whole);
+    assert_eq!(finished.broken, None, "only the plant breaks anything");
+    let jobs = finished.artifacts.timeseries.iter().map(|row| row.offered).sum();
+    (jobs, scenario.sessions.iter().filter_map(|group| group.count).sum())
+}
+
 #[test]
 fn a_failing_swarm_seed_shrinks_to_a_tenth_and_still_fails() {
-    let swarm = load("swarm.toml", &["plant=I6"]);
-    let failing = swarm::draw(&swarm, 4);
-    let before = run_unbalanced(&failing).broken.expect("the plant strikes");
-    let shrunk = shrink::shrink(&failing, before.invariant, &mut lingua_sim::Quiet);
-    let small = shrunk.scenario;
-    let nodes = |s: &lingua_scenarios::Scenario| s.nodes.iter().map(|g| g.count).sum::<u32>();
-    assert!(nodes(&small) * 10 <= nodes(&failing), "{} nodes", nodes(&small));
-    assert!(small.faults.len() * 10 <= failing.faults.len(), "{} faults", small.faults.len());
-    let again: lingua_scenarios::Scenario = small.to_toml().parse().unwrap();
-    let after = run_unbalanced(&again).broken.expect("it still fails");
-    assert_eq!(after.invariant, before.invariant);
+    for (plant, seed) in [("I6", 4), ("I7", 9), ("I9", 6)] {
+        let swarm = load("swarm.toml", &[&format!("plant={plant}")]);
+        let failing = swarm::draw(&swarm, seed);
+        let before = run_unbalanced(&failing).broken.expect("the plant strikes");
+        let shrunk = shrink::shrink(&failing, &before, &mut lingua_sim::Quiet);
+        let small = shrunk.scenario;
+        let told = format!("{plant}, seed {seed}: {} tries\n{}", shrunk.tries, small.to_toml());
+        let nodes = |s: &lingua_scenarios::Scenario| s.nodes.iter().map(|g| g.count).sum::<u32>();
+        assert!(nodes(&small) * 10 <= nodes(&failing), "{} nodes: {told}", nodes(&small));
+        assert!(small.faults.len() * 10 <= failing.faults.len(), "{told}");
+        let ((jobs, sessions), (jobs_before, sessions_before)) =
+            (planned(&small), planned(&failing));
+        assert!(jobs * 10 <= jobs_before, "{jobs} of {jobs_before} jobs: {told}");
+        assert!(sessions * 10 <= sessions_before, "{sessions} of {sessions_before}: {told}");
+        let again: lingua_scenarios::Scenario = small.to_toml().parse().unwrap();
+        let after = run_unbalanced(&again).broken.expect("it still fails");
+        assert_eq!(after.invariant, before.invariant);
+    }
+}
+
+#[test]
+fn what_shrinking_leaves_is_a_file_that_loads() {
+    // Few nodes and one instance are left, so faults that were planned for more must fit them.
+    for seed in 1..=12 {
+        let failing = swarm::draw(&load("swarm.toml", &["plant=I1"]), seed);
+        let Some(broken) = run_unbalanced(&failing).broken else { continue };
+        let small = shrink::shrink(&failing, &broken, &mut lingua_sim::Quiet).scenario;
+        let text = small.to_toml();
+        let again = text.parse::<lingua_scenarios::Scenario>();
+        let again = again.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        assert_eq!(again, small, "seed {seed}");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::{load, run};
 
 fn refused(overrides: &[&str]) -> f64 {
-    let mut all = vec!["duration=400s", "warmup=40s"];
+    let mut all = vec!["duration=1000s", "warmup=40s"];
     all.extend(overrides);
     let finished = run(&load("policies.toml", &all));
     assert_eq!(finished.broken, None);

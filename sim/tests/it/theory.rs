@@ -16,7 +16,7 @@ fn the_simulator_hits_what_theory_knows() {
         if slow || !(exact || *seen % 6 == 1) {
             continue;
         }
-        let Some(scenario) = row.scenario(60_000.0, 11).unwrap() else { continue };
+        let Some(scenario) = row.scenario(60_000.0, 300).unwrap() else { continue };
         let finished = run(&scenario);
         let found = row.found(&finished);
         let z = row.z(found);

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use lingua_reports::number::{count, decimal, percent};
+use lingua_reports::number::{decimal, percent};
+use lingua_reports::run::Run;
 use lingua_reports::table::{Align, Cell, Table};
 
-use super::{Case, run_cases};
+use super::choice_cases::groups;
+use super::replicated::{Replicated, command, replicate};
 use crate::failure::Failure;
 
 pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
@@ -13,119 +15,66 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
         ("choice", Align::Left),
         ("refused", Align::Right),
         ("Erlang B", Align::Right),
+        ("dispatch p99 ms", Align::Right),
         ("response p99 ms", Align::Right),
         ("oversold", Align::Right),
         ("busiest/mean", Align::Right),
+        ("nodes used", Align::Right),
+        ("busy slots per node", Align::Right),
         ("affinity kept", Align::Right),
         ("broken segments", Align::Right),
         ("speech lost s", Align::Right),
+        ("first limit", Align::Left),
+        ("inputs", Align::Left),
         ("command", Align::Left),
     ]);
     for (file, cases) in groups() {
-        let runs = run_cases(&dir.join(file), &cases, threads)?;
-        for (case, run) in cases.iter().zip(&runs) {
-            let affinity = &run.affinity;
-            let mut command = format!("`lingua sim scenarios/{file}");
-            for change in &case.overrides {
-                command.push_str(&format!(" --set {change}"));
-            }
-            let cells = [
-                case.name.clone(),
-                percent(run.refused_ratio),
-                run.erlang_b.map_or_else(|| "n/a".to_owned(), percent),
-                decimal(run.latency_ms.response.p99),
-                count(run.oversold.assignments),
-                decimal(run.fairness.max_over_mean),
-                format!("{} of {}", count(affinity.kept), count(affinity.expected)),
-                count(run.broken_segments.count),
-                decimal(run.broken_segments.lost_speech_s),
-                command + "`",
-            ];
-            table.row(cells.map(Cell::from));
+        let found = replicate(&dir.join(file), &cases, threads)?;
+        for (case, runs) in cases.iter().zip(&found) {
+            let mut cells: Vec<Cell> = vec![Cell::from(case.name.as_str())];
+            cells.extend(figures(runs).map(Cell::from));
+            cells.push(Cell::code(&command(file, case)));
+            table.row(cells);
         }
     }
     Ok(format!(
         "\n## What each design choice costs\n\n{}\nOne block per scenario; within a block all rows \
-         met the same arrivals. Erlang B is the floor that no scheduler without a queue can beat. \
-         Service times, talk patterns and costs are assumed.\n",
+         with the same load met the same arrivals. Erlang B is the floor that no scheduler without \
+         a queue can beat, shown where its model holds. Nodes used: those that got a job, of those \
+         in service at the end. A pinned session refuses at least Erlang B of the slots that its \
+         pool has left: 38.0 % where 200 slots meet 320 jobs. Below 60 s an affinity ends before \
+         speakers who pause go on; above 5 minutes little is won. Of 10, 12 and 16 slots the \
+         documented reservation fills 2: it compares strings. Oversold, affinity and segments \
+         are counts per run.\n",
         table.to_markdown()
     ))
 }
 
-fn groups() -> Vec<(&'static str, Vec<Case>)> {
-    let short = "duration=10m";
-    let policy = |name: &str, changes: &[&str]| {
-        let mut all = vec![short];
-        all.extend(changes);
-        Case::new(name, &all)
-    };
-    let mut policies = Vec::new();
-    for sample in 1..=5 {
-        let set = format!("scheduler.sample={sample}");
-        let name = format!("sample-reserve, N = {sample}");
-        policies.push(policy(&name, &["scheduler.policy=sample-reserve", &set]));
-    }
-    for name in ["sample-scan", "power-of-d", "least-connections", "round-robin"] {
-        policies.push(policy(name, &[&format!("scheduler.policy={name}")]));
-    }
-    policies.extend([
-        policy(
-            "power-of-d without scan",
-            &["scheduler.policy=power-of-d", "scheduler.fallback=refuse"],
-        ),
-        policy("two-level-random", &["scheduler.policy=two-level-random"]),
-        policy("first-online, set order", &["scheduler.policy=first-online", "duration=2m"]),
-        policy("first-online, sorted", &["scheduler.policy=first-online-sorted", "duration=2m"]),
-        policy("queueing instead of refusing", &["scheduler.when_full=wait"]),
-        policy("no look at capacity", &["scheduler.capacity_check=off"]),
-    ]);
-    for age in ["1s", "5s", "10s"] {
-        let set = format!("scheduler.snapshot_age={age}");
-        let name = format!("power-of-d without scan, snapshot {age} old");
-        let more = [
-            "scheduler.policy=power-of-d",
-            "scheduler.fallback=refuse",
-            "scheduler.store=redis",
-            &set,
-        ];
-        policies.push(policy(&name, &more));
-    }
-    let mut affinity = Vec::new();
-    for rule in ["as-documented", "next-job"] {
-        for detect in ["timer", "on-chunk"] {
-            let (rule_set, detect_set) = (
-                format!("scheduler.affinity_rule={rule}"),
-                format!("scheduler.pause_detect={detect}"),
-            );
-            affinity.push(Case::new(
-                format!("affinity {rule}, pause by {detect}"),
-                &[&rule_set, &detect_set],
-            ));
-        }
-    }
-    for life in ["10s", "60s", "2m", "5m", "30m"] {
-        let set = format!("scheduler.affinity_life={life}");
-        affinity.push(Case::new(
-            format!("affinity life {life}"),
-            &[&set, "scheduler.pause_detect=on-chunk"],
-        ));
-    }
-    let shards = vec![
-        Case::new("shards 100/100/3, uniform shard", &["scheduler.policy=two-level-random"]),
-        Case::new("shards 100/100/3, weighted", &["scheduler.policy=sample-scan"]),
-    ];
-    let documented = [10, 12, 16]
-        .map(|max| {
-            let set = format!("nodes.0.max_jobs={max}");
-            let name = format!("documented reservation, max_jobs {max}");
-            policy(&name, &["duration=2m", "scheduler.capacity_check=as-documented", &set])
-        })
-        .into_iter()
-        .collect();
-    vec![
-        ("policies.toml", policies),
-        ("policies.toml", documented),
-        ("shards-uneven.toml", shards),
-        ("affinity-long-speech.toml", affinity),
+/// Mean number of busy slots of a node.
+fn busy_slots(run: &Run) -> f64 {
+    let setting = |name: &str| run.setting.get(name).and_then(|text| text.parse::<f64>().ok());
+    let nodes = setting("nodes").unwrap_or(0.0).max(1.0);
+    run.utilisation * setting("slots").unwrap_or(0.0) / nodes
+}
+
+fn figures(runs: &Replicated) -> [String; 13] {
+    let erlang_b = runs.first().erlang_b.is_some();
+    let erlang_b = erlang_b.then(|| runs.mean(|run| run.erlang_b.unwrap_or(0.0)));
+    let kept = runs.mean(|run| run.affinity.kept as f64);
+    let expected = runs.mean(|run| run.affinity.expected as f64);
+    [
+        runs.percent(|run| run.refused_ratio),
+        erlang_b.map_or_else(|| "n/a".to_owned(), percent),
+        runs.decimal(|run| run.latency_ms.dispatch_net.p99),
+        runs.decimal(|run| run.latency_ms.response.p99),
+        runs.decimal(|run| run.oversold.assignments as f64),
+        runs.decimal(|run| run.fairness.max_over_mean),
+        runs.nodes_used(),
+        runs.decimal(busy_slots),
+        format!("{} of {}", decimal(kept), decimal(expected)),
+        runs.decimal(|run| run.broken_segments.count as f64),
+        runs.decimal(|run| run.broken_segments.lost_speech_s),
+        runs.first_limit(),
+        runs.inputs(),
     ]
 }

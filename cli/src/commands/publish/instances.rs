@@ -9,7 +9,6 @@ use lingua_reports::table::{Align, Cell, Table};
 use lingua_scenarios::{Loaded, Scenario};
 use lingua_sim::{Quiet, capacity, simulate};
 
-use super::{Case, run_cases};
 use crate::failure::Failure;
 
 const FILE: &str = "several.toml";
@@ -92,7 +91,7 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
          by the live server with Redis. Inputs: all costs assumed.\n\n{}",
         table.to_markdown(),
         percent(PRECISION),
-        promises(dir, threads, &single, &many)?
+        promises(&loaded, threads, &single, &many)?
     ))
 }
 
@@ -141,8 +140,7 @@ fn search(loaded: &Loaded, store: &str, mix: &[&str], instances: u32) -> Result<
             format!("sessions.0.count={sessions}"),
         ];
         overrides.extend(mix.iter().chain(more).map(|&text| text.to_owned()));
-        let changed = loaded.with(&overrides)?;
-        Ok(simulate(&changed.scenario, &changed.sha256, &mut Quiet)?.artifacts.run)
+        simulated(loaded, &overrides)
     };
     let (mut low, mut high) = (SESSIONS.start, SESSIONS.end);
     let mut run = try_at(low, &[])?;
@@ -158,6 +156,11 @@ fn search(loaded: &Loaded, store: &str, mix: &[&str], instances: u32) -> Result<
     let aged = |age| try_at(low, &[age, "duration=15s"]);
     let aged = [aged("scheduler.snapshot_age=5s")?, aged("scheduler.snapshot_age=10s")?];
     Ok(Found { sessions: low, run, aged, crashed: try_at(low, &[CRASH])? })
+}
+
+fn simulated(loaded: &Loaded, overrides: &[String]) -> Result<Run, Failure> {
+    let changed = loaded.with(overrides)?;
+    Ok(simulate(&changed.scenario, &changed.sha256, &mut Quiet)?.artifacts.run)
 }
 
 /// All of `0..count`, several at a time, in order.
@@ -189,16 +192,16 @@ fn in_parallel<T: Send>(
 }
 
 /// Table D: what the documents promise.
-fn promises(dir: &Path, threads: usize, single: &str, many: &str) -> Result<String, Failure> {
+fn promises(loaded: &Loaded, threads: usize, single: &str, many: &str) -> Result<String, Failure> {
     // Clients and nodes at no distance: what is left is the scheduler and its store.
     let near = ["costs.session_latency=0us", "costs.node_latency=0us"];
-    let heartbeats = ["nodes.0.heartbeat=10s", "duration=10s"];
-    let stores = ["embedded", "redis", "redis-cluster"].map(|store| {
-        let store = format!("scheduler.store={store}");
-        let one = "scheduler.instances=1";
-        Case::new("", &[&store, one, near[0], near[1], heartbeats[0], heartbeats[1]])
-    });
-    let runs = run_cases(&dir.join(FILE), &stores, threads)?;
+    let one = ["scheduler.instances=1", "nodes.0.heartbeat=10s", "duration=10s"];
+    let stores = ["embedded", "redis", "redis-cluster"];
+    let runs = in_parallel(stores.len(), threads, |at| {
+        let mut overrides = vec![format!("scheduler.store={}", stores[at])];
+        overrides.extend(near.iter().chain(&one).map(|&text| text.to_owned()));
+        simulated(loaded, &overrides)
+    })?;
     let each = |of: &dyn Fn(&Run) -> f64| {
         let found: Vec<String> = runs.iter().map(|run| decimal(of(run))).collect();
         found.join(" / ")

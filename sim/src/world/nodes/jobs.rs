@@ -55,6 +55,7 @@ impl World {
         };
         node.next_work = node.next_work.wrapping_add(1);
         node.queued.push_back(work);
+        self.trace.job_comes(self.now, at, &assign, work.id);
         self.node_level_changed(at, counted);
         self.start_works(at);
     }
@@ -88,11 +89,12 @@ impl World {
         }
     }
 
-    fn start_works(&mut self, at: u32) {
+    pub(super) fn start_works(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
         while (node.works.len() as u32) < node.max_jobs {
             let Some(work) = node.queued.pop_front() else { break };
             node.works.push(work);
+            self.trace.job_starts(self.now, at, work.id);
             let span = if work.missing_model.is_some() {
                 Micros::millis(1)
             } else {
@@ -114,14 +116,16 @@ impl World {
         }
         let work = node.works.swap_remove(place);
         let life = node.life;
+        let outcome = match work.missing_model {
+            Some(model) => AnswerOutcome::ModelNotAvailable(model),
+            None => AnswerOutcome::Result,
+        };
+        let buffered = self.keep_tail(at, life, &work);
+        let outcome = (!buffered).then_some(outcome);
+        self.trace.job_ends(self.now, at, id, outcome);
         self.node_level_changed(at, false);
         self.start_works(at);
-        let buffered = self.keep_tail(at, life, &work);
-        if !buffered {
-            let outcome = match work.missing_model {
-                Some(model) => AnswerOutcome::ModelNotAvailable(model),
-                None => AnswerOutcome::Result,
-            };
+        if let Some(outcome) = outcome {
             self.node_answers(at, Answer { job: work.job, attempt: work.attempt, outcome });
         }
         let node = &self.nodes[at as usize];
@@ -163,7 +167,7 @@ impl World {
         let was = std::mem::replace(&mut node.busy_since, now);
         let before = self.recorder.node_levels.get(at as usize).copied().unwrap_or(0);
         node.busy_area += span.0 * u64::from(before.min(node.max_jobs));
-        let max_jobs = node.max_jobs;
+        let max_jobs = node.jobs_allowed();
         let excess = level.saturating_sub(max_jobs);
         let excess_before = before.saturating_sub(max_jobs);
         if excess_before > 0 {
@@ -179,6 +183,7 @@ impl World {
             _ => {}
         }
         self.recorder.set_level(at, level, max_jobs);
+        self.trace.oversold(now, at, excess);
         if level > before && excess > 0 {
             self.recorder.oversell(at, excess, assigned);
             let message =

@@ -1,6 +1,7 @@
 //! Simulated nodes: they register, report, come and go, hang and die.
 
 mod jobs;
+mod upsets;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -59,9 +60,13 @@ pub(super) struct Node {
     name: Arc<str>,
     caps: Capabilities,
     pub(super) max_jobs: u32,
+    // What the file gives it, and the latest maximum whose news has reached the scheduler.
+    max_jobs_of_file: u32,
+    max_jobs_told: u32,
     service: Dist,
     speech_factor: f64,
     heartbeat: Micros,
+    heartbeat_jitter: f64,
     uptime: Option<Dist>,
     downtime: Option<Dist>,
     usage: [Option<u16>; 3],
@@ -96,6 +101,11 @@ impl Node {
     fn jobs_held(&self) -> u32 {
         (self.works.len() + self.queued.len()) as u32
     }
+
+    /// More jobs than this are oversold: a lower maximum counts once the scheduler can know it.
+    fn jobs_allowed(&self) -> u32 {
+        self.max_jobs.max(self.max_jobs_told)
+    }
 }
 
 /// Audio that a node keeps for a session's next job.
@@ -111,7 +121,7 @@ impl World {
         let rule = setup::pool_rule(self.scheduler.pool_rule);
         for (index, group) in scenario.nodes.iter().enumerate() {
             let caps = setup::capabilities(&self.names, group, rule)?;
-            let prefix = group.name.clone().unwrap_or_else(|| format!("g{index}"));
+            let prefix = group.name_at(index);
             for n in 0..group.count {
                 self.add_node(group, &caps, format!("{prefix}-{n}"));
             }
@@ -132,9 +142,12 @@ impl World {
             name,
             caps: caps.clone(),
             max_jobs: group.max_jobs,
+            max_jobs_of_file: group.max_jobs,
+            max_jobs_told: group.max_jobs,
             service: group.service_time.clone(),
             speech_factor: group.speech_factor,
             heartbeat: setup::micros(group.heartbeat),
+            heartbeat_jitter: group.heartbeat_jitter,
             uptime: group.uptime.clone(),
             downtime: group.downtime.clone(),
             usage: [group.cpu.map(|percent| (percent * 10.0) as u16), None, None],
@@ -193,7 +206,7 @@ impl World {
             max_jobs: node.max_jobs,
             owner: id,
         };
-        self.node_sends(at, Input::NodeOpened(register));
+        self.node_sends(at, Input::NodeOpened(Box::new(register)));
     }
 
     fn connect_later(&mut self, at: u32) {
@@ -250,10 +263,12 @@ impl World {
             return;
         };
         socket.node = Some(node_ref);
+        node.max_jobs_told = node.max_jobs;
         node.attempts = 1;
         node.beat_epoch += 1;
         let epoch = node.beat_epoch;
         self.heartbeats.push(Reverse((self.now, at, epoch)));
+        self.trace.node_is(self.now, at, "connected");
         let unsent = std::mem::take(&mut self.nodes[at as usize].unsent);
         for answer in unsent {
             self.node_answers(at, answer);
@@ -269,7 +284,8 @@ impl World {
             return;
         }
         self.digest.event(self.now, 0, u64::from(at));
-        let jitter = 0.8 + 0.4 * node.stream.uniform();
+        let share = node.heartbeat_jitter;
+        let jitter = 1.0 - share + 2.0 * share * node.stream.uniform();
         let next = self.now + Micros((node.heartbeat.0 as f64 * jitter) as u64);
         self.heartbeats.push(Reverse((next, at, epoch)));
         let lost = self.faults.heartbeat_loss();
@@ -277,10 +293,16 @@ impl World {
             self.recorder.mark("heartbeat_lost");
             return;
         }
+        self.node_reports(at, node_ref);
+    }
+
+    fn node_reports(&mut self, at: u32, node_ref: NodeRef) {
+        let node = &self.nodes[at as usize];
         let running = node.jobs_held();
         let usage = node.usage;
+        let max_jobs = (node.max_jobs != node.max_jobs_told).then_some(node.max_jobs);
         let models = self.listed_models(at);
-        let report = Report { running, usage, models, max_jobs: None };
+        let report = Report { running, usage, models, max_jobs };
         self.recorder.heartbeats += 1;
         self.node_sends(at, Input::Heartbeat(node_ref, report));
     }
@@ -301,6 +323,7 @@ impl World {
 
     pub(super) fn drain_node(&mut self, at: u32, draining: bool) {
         if let Some(node_ref) = self.nodes[at as usize].socket.and_then(|socket| socket.node) {
+            self.trace.node_is(self.now, at, if draining { "drain" } else { "drain ends" });
             self.node_sends(at, Input::Drain(node_ref, draining));
         }
     }
@@ -311,6 +334,7 @@ impl World {
             Some(downtime) => Micros(downtime.sample(node.stream.uniform()).micros()),
             None => BACKOFF,
         };
+        self.trace.node_is(self.now, at, "leaves");
         self.node_dies(at, span);
     }
 
@@ -325,6 +349,7 @@ impl World {
     pub(super) fn node_dies(&mut self, at: u32, away: Micros) {
         self.node_closes_socket(at);
         let now = self.now;
+        self.trace.jobs_lost(now, at);
         let node = &mut self.nodes[at as usize];
         node.phase = Phase::Away;
         node.life += 1;
@@ -354,6 +379,7 @@ impl World {
             node.socket = None;
             node.beat_epoch += 1;
             self.recorder.mark("node_declared_dead");
+            self.trace.node_is(self.now, at, "declared dead");
             self.connect_later(at);
         }
     }
@@ -365,30 +391,10 @@ impl World {
             if node.socket.is_some_and(|socket| socket.id == id) {
                 node.socket = None;
                 node.beat_epoch += 1;
+                self.trace.node_is(self.now, at, "socket lost");
                 self.connect_later(at);
             }
         }
-    }
-
-    /// A node hangs half-open: its socket stays, nothing comes out of it.
-    pub(super) fn node_hangs(&mut self, at: u32) {
-        let node = &mut self.nodes[at as usize];
-        if node.phase == Phase::Up && node.socket.is_some() {
-            node.silent = true;
-            node.hung_at = Some(self.now);
-        }
-    }
-
-    /// A hung node wakes: it has lost its work and opens a new socket.
-    pub(super) fn node_unhangs(&mut self, at: u32) {
-        let node = &mut self.nodes[at as usize];
-        node.silent = false;
-        node.works.clear();
-        node.queued.clear();
-        node.life += 1;
-        self.node_level_changed(at, false);
-        self.node_closes_socket(at);
-        self.queue.push(self.now, Event::NodeWake(at));
     }
 
     pub(super) fn node_name(&self, at: u32) -> &str {
@@ -398,13 +404,5 @@ impl World {
     pub(super) fn node_in_service(&self, at: usize) -> bool {
         let node = &self.nodes[at];
         node.phase == Phase::Up && !node.silent && node.socket.is_some()
-    }
-
-    /// The owner of a node's socket has noticed that it hangs.
-    pub(super) fn hang_noticed(&mut self, node_ref: NodeRef) {
-        let Some(&at) = self.node_of_num.get(node_ref.num.index()) else { return };
-        if let Some(hung) = self.nodes.get_mut(at as usize).and_then(|node| node.hung_at.take()) {
-            self.recorder.hang_noticed(self.now - hung);
-        }
     }
 }

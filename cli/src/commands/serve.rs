@@ -1,0 +1,64 @@
+//! `lingua serve`.
+
+use lingua_scenarios::{Scenario, Scheduler, StoreKind};
+use lingua_server::{Config, ServeError, serve};
+use lingua_sim::{instance_config, state_config};
+use tokio::net::TcpListener;
+
+use crate::args::Serve;
+use crate::failure::{Code, Failure, print};
+
+pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
+    let mut config = Config { max_jobs: args.max_jobs, ..Config::default() };
+    if let Some(file) = &args.file {
+        let scheduler = Scenario::load(file, &args.overrides)?.scenario.scheduler;
+        check(&scheduler)?;
+        config.instance = instance_config(&scheduler, 0);
+        config.state = state_config(&scheduler);
+    }
+    let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+            Failure::Usage(format!("cannot listen on {}: {error}", args.listen))
+        })?;
+        let address = listener.local_addr().map_err(ServeError::Listen)?;
+        print(&format!(
+            "serving on {address}: policy {:?}, {} jobs per node that names no maximum\n\
+             nodes: ws://{address}/ws/node   clients: ws://{address}/ws/session   \
+             counts: http://{address}/api/v1/stats\n",
+            config.instance.policy, config.max_jobs,
+        ))?;
+        serve(config, listener, ordered_to_stop()).await?;
+        Ok(Code::Fine)
+    })
+}
+
+/// One process with its own state is what this command runs.
+fn check(scheduler: &Scheduler) -> Result<(), Failure> {
+    if scheduler.store != StoreKind::Embedded || scheduler.instances != 1 {
+        return Err(Failure::Usage(
+            "the scenario has several instances or a Redis store, which lingua serve does not have \
+             yet: add --set scheduler.store=embedded --set scheduler.instances=1"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Ctrl-C, or SIGTERM from whoever runs the process.
+async fn ordered_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a handler the process dies of the signal, as any other does.
+    let _ = interrupted.await;
+}

@@ -1,0 +1,146 @@
+//! The task that owns the scheduling instance: events in, messages out, one after the other.
+//!
+//! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
+
+mod answers;
+mod nodes;
+mod sessions;
+mod stats;
+
+use lingua_core::instance::{Cx, Input, Instance, Output, Store};
+use lingua_core::{Draws, RequestId, State, Words, draws};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng, SeedableRng};
+use tokio::sync::mpsc;
+
+use crate::Config;
+use crate::clock::Clock;
+use crate::event::Event;
+use answers::Answers;
+use nodes::Nodes;
+use sessions::Sessions;
+
+pub(crate) use answers::outcome_of;
+pub use stats::Stats;
+
+/// Events taken between two looks at the clock.
+const BATCH: usize = 256;
+
+pub(crate) struct Hub {
+    clock: Clock,
+    instance: Instance,
+    state: State,
+    words: Chance,
+    out: Vec<Output>,
+    nodes: Nodes,
+    sessions: Sessions,
+    answers: Answers,
+    counts: stats::Counts,
+}
+
+impl Hub {
+    pub(crate) fn new(config: &Config, seed: [u8; 32]) -> Self {
+        Self {
+            clock: Clock::start(),
+            instance: Instance::new(config.instance.clone()),
+            state: State::new(config.state.clone()),
+            words: Chance(ChaCha8Rng::from_seed(seed)),
+            out: Vec::new(),
+            nodes: Nodes::default(),
+            sessions: Sessions::default(),
+            answers: Answers::default(),
+            counts: stats::Counts::default(),
+        }
+    }
+
+    /// Runs until all sockets and the server are gone.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
+        let mut events = Vec::with_capacity(BATCH);
+        loop {
+            let due = self.clock.instant(self.instance.next_deadline());
+            let sleep = async {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                count = inbox.recv_many(&mut events, BATCH) => {
+                    if count == 0 {
+                        return;
+                    }
+                    for event in events.drain(..) {
+                        self.take(event);
+                    }
+                }
+                () = sleep => {}
+            }
+            if self.instance.next_deadline() <= self.clock.now() {
+                self.handle(Input::Tick);
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::SessionOpened(open) => self.open_session(*open),
+            Event::Chunk(piece) => self.take_audio(piece),
+            Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::SessionClosed(session) => self.close_session(session),
+            Event::NodeOpened(open) => self.open_node(*open),
+            Event::Heartbeat(socket, report) => {
+                if let Some(node) = self.nodes.of_socket(socket) {
+                    self.handle(Input::Heartbeat(node, report));
+                }
+            }
+            Event::Answer(answer) => self.take_answer(*answer),
+            Event::NodeClosed(socket) => self.close_node(socket),
+            Event::Drain => self.instance.drain(),
+            // Whoever asked may be gone.
+            Event::Stats(reply) => drop(reply.send(self.stats())),
+        }
+    }
+
+    /// Lets the instance take one input, and sends what comes out.
+    fn handle(&mut self, input: Input) {
+        let mut out = std::mem::take(&mut self.out);
+        let mut cx = Cx {
+            now: self.clock.now(),
+            draws: &mut self.words,
+            store: Store::Embedded(&mut self.state),
+            out: &mut out,
+        };
+        self.instance.handle(&mut cx, input);
+        for output in out.drain(..) {
+            self.send(output);
+        }
+        self.out = out;
+    }
+
+    fn send(&mut self, output: Output) {
+        match output {
+            Output::Opened(opened) => self.utterance_opened(&opened),
+            Output::Assign(assign) => self.assign(assign),
+            Output::Cancel(node, job) => self.cancel(node, job),
+            Output::Final(last) => self.finish(&last),
+            Output::Registered(name, result) => self.node_registered(&name, result),
+            Output::CloseNode(node) => self.expel_node(node),
+            Output::Work(_) => self.counts.dispatches += 1,
+            Output::RefreshModel(_) => {}
+            Output::Store(..) | Output::Route(..) => {
+                unreachable!("the state is in this process, and the only instance is this one")
+            }
+        }
+    }
+}
+
+/// Random words for the policy.
+struct Chance(ChaCha8Rng);
+
+impl Draws for Chance {
+    fn words(&mut self, _request: RequestId, _attempt: u32) -> Words {
+        let mut words = [0; draws::WORDS];
+        words.fill_with(|| self.0.next_u32());
+        Words(words)
+    }
+}

@@ -1,0 +1,95 @@
+//! The Lingua scheduler: WebSockets around the scheduling core.
+//!
+//! A socket is a task that parses and encodes; the hub is one task that owns the instance and its
+//! state. Sockets tell the hub small typed events and take ready messages from bounded outboxes.
+
+mod clock;
+mod config;
+mod event;
+mod http;
+mod hub;
+mod sockets;
+mod wire;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+pub use config::{Config, Limits};
+pub use hub::Stats;
+
+use event::Event;
+
+/// How often a stopping server looks whether all is answered.
+const DRAIN_LOOK: Duration = Duration::from_millis(50);
+
+/// Why a server ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The operating system gave no random bytes.
+    #[error("no random bytes from the operating system: {0}")]
+    Random(getrandom::Error),
+    /// The listening socket failed.
+    #[error("the listening socket failed: {0}")]
+    Listen(#[from] io::Error),
+}
+
+/// What all socket tasks share.
+struct Shared {
+    config: Config,
+    hub: mpsc::Sender<Event>,
+    sockets: AtomicUsize,
+    next_socket: AtomicU64,
+    next_session: AtomicU32,
+}
+
+/// Serves until `shutdown` is over.
+///
+/// # Errors
+/// The listener or the source of randomness fails.
+pub async fn serve(
+    config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(ServeError::Random)?;
+    let (hub, inbox) = mpsc::channel(config.limits.inbox);
+    let scheduler = tokio::spawn(hub::Hub::new(&config, seed).run(inbox));
+    let shared = Arc::new(Shared {
+        config,
+        hub,
+        sockets: AtomicUsize::new(0),
+        next_socket: AtomicU64::new(0),
+        // Not from zero: a client that outlived a restart should not meet its old name.
+        next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
+    });
+    let stop = drained(shared.clone(), shutdown);
+    axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
+    scheduler.abort();
+    Ok(())
+}
+
+/// Waits for the order to stop, then until all that was admitted is answered, but not for ever.
+async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send) {
+    shutdown.await;
+    let answered = async {
+        let mut looks = tokio::time::interval(DRAIN_LOOK);
+        while shared.hub.send(Event::Drain).await.is_ok() {
+            looks.tick().await;
+            let (reply, stats) = oneshot::channel();
+            let asked = shared.hub.send(Event::Stats(reply)).await.is_ok();
+            if !asked || stats.await.map_or(0, |stats| stats.open_jobs()) == 0 {
+                return;
+            }
+        }
+    };
+    // What is not answered by then ends with its socket.
+    let _ = timeout(shared.config.limits.drain, answered).await;
+}

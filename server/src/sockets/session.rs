@@ -1,0 +1,208 @@
+//! A client's socket.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::ws::{Message, Utf8Bytes};
+use bytes::Bytes;
+use lingua_core::{Lang, Needs, Pair, SessionId};
+use lingua_protocol::{
+    AudioChunk, AudioFormat, Channels, ErrorCode, ErrorMessage, FromSession, Mode, Note,
+    ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TraceId, Utterance,
+};
+
+use crate::Shared;
+use crate::clock::unix_ms;
+use crate::event::{
+    AudioPiece, Event, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance,
+};
+use crate::sockets::Peer;
+use crate::wire::{self, text};
+
+/// Sessions of one socket.
+const SESSIONS_MAX: usize = 16;
+
+pub(super) struct SessionPeer {
+    shared: Arc<Shared>,
+    outbox: Outbox,
+    sessions: Vec<OwnSession>,
+    replies: Vec<Utf8Bytes>,
+}
+
+/// A session that this socket opened: nobody else speaks for it.
+struct OwnSession {
+    id: SessionId,
+    pair: Pair,
+    // Told by the first audio.
+    format: Option<AudioFormat>,
+}
+
+impl SessionPeer {
+    pub(super) fn new(shared: Arc<Shared>, outbox: Outbox) -> Self {
+        Self { shared, outbox, sessions: Vec::new(), replies: Vec::new() }
+    }
+
+    fn own(&mut self, id: &lingua_protocol::SessionId) -> Result<&mut OwnSession, Utf8Bytes> {
+        let found = wire::parse_session_id(id);
+        let own = self.sessions.iter_mut().find(|own| Some(own.id) == found);
+        own.ok_or_else(|| {
+            let message = format!("session {id} is not one of this socket: send session_init");
+            error(ErrorCode::InvalidSession, &message)
+        })
+    }
+
+    fn open(&mut self, init: SessionInit, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        if self.sessions.len() >= SESSIONS_MAX {
+            let message = format!("{SESSIONS_MAX} sessions are open: close one first");
+            return Err(error(ErrorCode::InvalidSession, &message));
+        }
+        let pair = pair_of(&init)?;
+        let number = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
+        let session = SessionId(number.into());
+        let session_id = wire::session_id(session);
+        let trace = init.trace_id.unwrap_or_else(|| {
+            TraceId::new(session_id.as_str()).expect("a session id is visible text")
+        });
+        let ack = SessionInitAck {
+            session_id,
+            assigned_node_id: None,
+            message: Note::cut("session created"),
+            trace_id: trace.clone(),
+            protocol_version: ShortText::cut("1.0"),
+            use_binary_frame: false,
+            negotiated_codec: AudioFormat::Opus,
+            negotiated_audio_format: AudioFormat::Opus,
+            negotiated_sample_rate: wire::sample_rate(),
+            negotiated_channel_count: Channels::new(1).expect("one channel is allowed"),
+        };
+        self.replies.push(text!(ToSession, ack));
+        self.sessions.push(OwnSession { id: session, pair, format: None });
+        let needs = Needs::pair(pair);
+        let outbox = self.outbox.clone();
+        events.push(Event::SessionOpened(Box::new(OpenSession { session, needs, trace, outbox })));
+        Ok(())
+    }
+
+    fn chunk(&mut self, chunk: &AudioChunk<'_>, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        let own = self.own(&chunk.session_id)?;
+        let mut audio = Vec::new();
+        if let Some(payload) = &chunk.payload {
+            payload
+                .decode(&mut audio)
+                .map_err(|bad| error(ErrorCode::InvalidMessage, &format!("payload: {bad}")))?;
+        }
+        if own.format.is_none() && !audio.is_empty() {
+            own.format = Some(wire::audio_format(&audio));
+        }
+        let format = own.format.clone().unwrap_or(AudioFormat::Pcm16);
+        let duration = wire::duration(&audio, &format, wire::sample_rate());
+        let is_final = chunk.is_final;
+        let session = own.id;
+        let audio = Bytes::from(audio);
+        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final }));
+        Ok(())
+    }
+
+    fn utterance(&mut self, said: Utterance<'_>, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        let own = self.own(&said.session_id)?;
+        let mut bytes = Vec::new();
+        said.audio
+            .decode(&mut bytes)
+            .map_err(|bad| error(ErrorCode::InvalidMessage, &format!("audio: {bad}")))?;
+        let index = u32::try_from(said.utterance_index).map_err(|_| {
+            let message = format!("utterance_index {} is above 2^32", said.utterance_index);
+            error(ErrorCode::InvalidMessage, &message)
+        })?;
+        let pair = match said.src_lang.as_str() {
+            // Who spoke is for the node to find out.
+            "auto" => own.pair,
+            _ => Pair { src: lang(&said.src_lang)?, tgt: lang(&said.tgt_lang)? },
+        };
+        let speech = wire::duration(&bytes, &said.audio_format, said.sample_rate);
+        let audio = UtteranceAudio {
+            bytes: bytes.into(),
+            format: said.audio_format,
+            rate: said.sample_rate,
+        };
+        let (session, needs) = (own.id, Needs::pair(pair));
+        let whole = WholeUtterance { session, index, needs, speech, audio };
+        events.push(Event::Utterance(Box::new(whole)));
+        Ok(())
+    }
+}
+
+impl Peer for SessionPeer {
+    fn take(&mut self, frame: &str, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        let message = FromSession::parse(frame).map_err(|bad| {
+            error(ErrorCode::InvalidMessage, &format!("Invalid message format: {bad}"))
+        })?;
+        match message {
+            FromSession::Init(init) => self.open(init, events)?,
+            FromSession::AudioChunk(chunk) => self.chunk(&chunk, events)?,
+            FromSession::Utterance(utterance) => self.utterance(utterance, events)?,
+            FromSession::Heartbeat(beat) => {
+                self.own(&beat.session_id)?;
+                let answer = ServerHeartbeat { session_id: beat.session_id, timestamp: unix_ms() };
+                self.replies.push(text!(ToSession, answer));
+            }
+            FromSession::Close(close) => {
+                if let Ok(own) = self.own(&close.session_id) {
+                    let id = own.id;
+                    self.sessions.retain(|own| own.id != id);
+                    events.push(Event::SessionClosed(id));
+                }
+                let ack = SessionCloseAck { session_id: close.session_id };
+                self.replies.push(text!(ToSession, ack));
+            }
+            FromSession::TtsStarted(started) => drop(self.own(&started.session_id)?),
+            FromSession::TtsPlayEnded(ended) => drop(self.own(&ended.session_id)?),
+            FromSession::RoomCreate(_)
+            | FromSession::RoomJoin(_)
+            | FromSession::RoomLeave(_)
+            | FromSession::RoomRawVoicePreference(_)
+            | FromSession::WebrtcOffer(_)
+            | FromSession::WebrtcAnswer(_)
+            | FromSession::WebrtcIce(_) => {
+                let message = "this scheduler has no rooms yet";
+                return Err(error(ErrorCode::UnsupportedFeature, message));
+            }
+            FromSession::Ignored(_) => {}
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, events: &mut Vec<Event>) {
+        events.extend(self.sessions.drain(..).map(|own| Event::SessionClosed(own.id)));
+    }
+
+    fn encode(&mut self, message: Outgoing) -> Message {
+        match message {
+            Outgoing::Text(text) => Message::Text(text),
+            Outgoing::Job(_) | Outgoing::Close(_) => unreachable!("clients get no jobs"),
+        }
+    }
+
+    fn replies(&mut self) -> &mut Vec<Utf8Bytes> {
+        &mut self.replies
+    }
+}
+
+/// The pair of a session; a two-way session is that of its two languages.
+fn pair_of(init: &SessionInit) -> Result<Pair, Utf8Bytes> {
+    let two_way = init.mode == Some(Mode::TwoWayAuto) || init.src_lang.as_str() == "auto";
+    match (two_way, &init.lang_a, &init.lang_b) {
+        (true, Some(a), Some(b)) => Ok(Pair { src: lang(a)?, tgt: lang(b)? }),
+        _ => Ok(Pair { src: lang(&init.src_lang)?, tgt: lang(&init.tgt_lang)? }),
+    }
+}
+
+fn lang(language: &lingua_protocol::Language) -> Result<Lang, Utf8Bytes> {
+    wire::lang(language).ok_or_else(|| {
+        let message = format!("language {language}: send a tag of at most {} letters", Lang::MAX);
+        error(ErrorCode::InvalidMessage, &message)
+    })
+}
+
+fn error(code: ErrorCode, message: &str) -> Utf8Bytes {
+    text!(ToSession, ErrorMessage { code, message: Note::cut(message), details: None })
+}

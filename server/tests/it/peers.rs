@@ -1,0 +1,248 @@
+//! Peers that a test drives by hand.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use lingua_protocol::{Base64, ErrorMessage, JobAssign, Json, SessionInitAck};
+use lingua_protocol::{ToNode, ToSession};
+use lingua_server::{Config, serve};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+/// Longest wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server on a port of its own.
+pub(crate) async fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        serve(Config::default(), listener, std::future::pending()).await.unwrap();
+    });
+    format!("ws://{address}")
+}
+
+/// So many chunks of 20 ms of Opus, as one base64 text.
+pub(crate) fn audio(chunks: usize) -> String {
+    Base64::encode(&chunk().repeat(chunks)).as_str().to_owned()
+}
+
+fn chunk() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    lingua_protocol::audio::push_opus_packet(&[9; 60], &mut bytes).unwrap();
+    bytes
+}
+
+pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String {
+    format!(
+        r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],
+        "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
+        "language_capabilities":{{"asr_languages":["{src}"],"semantic_languages":["{src}"],
+        "tts_languages":["{tgt}"]}}}}"#
+    )
+}
+
+struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Socket {
+    async fn open(url: &str, path: &str) -> Self {
+        Self(connect_async(format!("{url}{path}")).await.unwrap().0)
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.0.send(Message::text(text)).await.unwrap();
+    }
+
+    /// The next text; absent when the socket is closed.
+    async fn hear(&mut self) -> Option<String> {
+        loop {
+            let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
+            match frame {
+                Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+}
+
+pub(crate) struct Node {
+    socket: Socket,
+    id: String,
+}
+
+impl Node {
+    /// A node that has reported once.
+    pub(crate) async fn register(url: &str, id: &str, src: &str, tgt: &str, max: u16) -> Self {
+        let mut socket = Socket::open(url, "/ws/node").await;
+        socket.send(&register(id, src, tgt, max)).await;
+        let ack = socket.hear().await.unwrap();
+        assert!(matches!(ToNode::parse(&ack), Ok(ToNode::RegisterAck(_))), "{ack}");
+        let beat = format!(
+            r#"{{"type":"node_heartbeat","node_id":"{id}","timestamp":0,"resource_usage":
+            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[],
+            "capability_by_type":[]}}"#
+        );
+        socket.send(&beat).await;
+        Self { socket, id: id.to_owned() }
+    }
+
+    pub(crate) async fn hear(&mut self) -> Option<String> {
+        self.socket.hear().await
+    }
+
+    pub(crate) async fn job(&mut self) -> JobAssign<'static> {
+        let text = self.hear().await.expect("the socket lives");
+        match ToNode::parse(&text) {
+            Ok(ToNode::JobAssign(job)) => {
+                let audio = job.audio.clone().into_owned();
+                JobAssign { audio, ..own(job) }
+            }
+            other => panic!("no job: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn answer(&mut self, job: &JobAssign<'_>, text: &str) {
+        let result = format!(
+            r#"{{"type":"job_result","job_id":"{}","attempt_id":{},"node_id":"{}","session_id":"{}",
+            "utterance_index":{},"success":true,"text_asr":"x","text_translated":"{text}",
+            "trace_id":"{}"}}"#,
+            job.job_id, job.attempt_id, self.id, job.session_id, job.utterance_index, job.trace_id
+        );
+        self.socket.send(&result).await;
+    }
+}
+
+/// The job with nothing borrowed from its frame.
+fn own(job: JobAssign<'_>) -> JobAssign<'static> {
+    JobAssign {
+        audio: job.audio.into_owned(),
+        job_id: job.job_id,
+        attempt_id: job.attempt_id,
+        session_id: job.session_id,
+        utterance_index: job.utterance_index,
+        src_lang: job.src_lang,
+        tgt_lang: job.tgt_lang,
+        dialect: job.dialect,
+        features: job.features,
+        pipeline: job.pipeline,
+        audio_format: job.audio_format,
+        sample_rate: job.sample_rate,
+        mode: job.mode,
+        lang_a: job.lang_a,
+        lang_b: job.lang_b,
+        auto_langs: job.auto_langs,
+        enable_streaming_asr: job.enable_streaming_asr,
+        partial_update_interval_ms: job.partial_update_interval_ms,
+        trace_id: job.trace_id,
+        padding_ms: job.padding_ms,
+        is_manual_cut: job.is_manual_cut,
+        is_timeout_triggered: job.is_timeout_triggered,
+        is_max_duration_triggered: job.is_max_duration_triggered,
+        turn_id: job.turn_id,
+        group_id: job.group_id,
+        part_index: job.part_index,
+        context_text: job.context_text,
+    }
+}
+
+pub(crate) struct Client {
+    socket: Socket,
+    session: String,
+}
+
+impl Client {
+    pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
+        let mut socket = Socket::open(url, "/ws/session").await;
+        let init = format!(
+            r#"{{"type":"session_init","client_version":"t","platform":"web","src_lang":"{src}",
+            "tgt_lang":"{tgt}","trace_id":"t-1"}}"#
+        );
+        socket.send(&init).await;
+        let ack = socket.hear().await.unwrap();
+        let Ok(ToSession::InitAck(SessionInitAck { session_id, .. })) = ToSession::parse(&ack)
+        else {
+            panic!("{ack}")
+        };
+        Self { socket, session: session_id.as_str().to_owned() }
+    }
+
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
+    pub(crate) async fn send(&mut self, text: &str) {
+        self.socket.send(text).await;
+    }
+
+    pub(crate) async fn hear(&mut self) -> Option<String> {
+        self.socket.hear().await
+    }
+
+    /// Chunks, and then, where it is wanted, the empty one that ends the utterance.
+    pub(crate) async fn speak(&mut self, chunks: usize, is_final: bool) {
+        let session = self.session.clone();
+        for _ in 0..chunks {
+            self.chunk(&session, audio(1), false).await;
+        }
+        if is_final {
+            self.chunk(&session, String::new(), true).await;
+        }
+    }
+
+    pub(crate) async fn speak_as(&mut self, session: &str, chunks: usize) {
+        for _ in 0..chunks {
+            self.chunk(session, audio(1), true).await;
+        }
+    }
+
+    async fn chunk(&mut self, session: &str, payload: String, is_final: bool) {
+        let chunk = format!(
+            r#"{{"type":"audio_chunk","session_id":"{session}","seq":0,"is_final":{is_final},
+            "payload":"{payload}"}}"#
+        );
+        self.socket.send(&chunk).await;
+    }
+
+    pub(crate) async fn say_whole(&mut self, index: u32) {
+        let said = format!(
+            r#"{{"type":"utterance","session_id":"{}","utterance_index":{index},"manual_cut":true,
+            "src_lang":"zh","tgt_lang":"en","audio":"{}","audio_format":"opus",
+            "sample_rate":16000}}"#,
+            self.session,
+            audio(2)
+        );
+        self.socket.send(&said).await;
+    }
+
+    /// The next translation and its index; events on the way are passed over.
+    pub(crate) async fn translation(&mut self) -> (String, u64) {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToSession::parse(&text) {
+                Ok(ToSession::TranslationResult(result)) => {
+                    return (result.text_translated.to_string(), result.utterance_index);
+                }
+                Ok(ToSession::UiEvent(_)) => {}
+                other => panic!("no translation: {other:?}"),
+            }
+        }
+    }
+
+    /// The next error's code and details.
+    pub(crate) async fn error(&mut self) -> (String, Option<String>) {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToSession::parse(&text) {
+                Ok(ToSession::Error(ErrorMessage { code, details, .. })) => {
+                    let details = details.as_ref().map(Json::as_str).map(str::to_owned);
+                    return (code.as_str().to_owned(), details);
+                }
+                Ok(ToSession::UiEvent(_)) => {}
+                other => panic!("no error: {other:?}"),
+            }
+        }
+    }
+}
