@@ -60,6 +60,17 @@ impl<K: Eq + Hash, V> LookupMap<K, V> {
         self.0.remove(key)
     }
 
+    /// Keeps the values whose keys pass.
+    pub fn retain(&mut self, keep: impl Fn(&K) -> bool) {
+        self.0.retain(|key, _| keep(key));
+    }
+
+    /// Takes the values of some keys from another map; what it lacks is removed here.
+    pub fn take_over(&mut self, from: Self, these: impl Fn(&K) -> bool) {
+        self.0.retain(|key, _| !these(key));
+        self.0.extend(from.0.into_iter().filter(|(key, _)| these(key)));
+    }
+
     /// How many keys.
     pub fn len(&self) -> usize {
         self.0.len()

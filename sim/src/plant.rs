@@ -67,9 +67,13 @@ impl Planted {
     }
 
     pub(crate) fn before_dispatch(&mut self, d: &Dispatch) -> Tamper {
+        if self.forgets_answer(d.attempt) { Tamper::ForgetAnswer } else { Tamper::None }
+    }
+
+    /// Whether the request's former answer is forgotten before an attempt.
+    pub(crate) fn forgets_answer(&self, attempt: u32) -> bool {
         // Second attempts are rare: each is a chance taken.
-        let forgets = self.plant == Some(Plant::I4) && d.attempt > 1;
-        if forgets { Tamper::ForgetAnswer } else { Tamper::None }
+        self.plant == Some(Plant::I4) && attempt > 1
     }
 
     /// Bends the reply of a dispatch; tells what else to do.

@@ -51,7 +51,7 @@ pub fn promises(scheduler: &file::Scheduler) -> Promises {
     Promises::of(capacity(scheduler), policy(scheduler), cluster, is_deployed(scheduler))
 }
 
-fn is_deployed(scheduler: &file::Scheduler) -> bool {
+pub(crate) fn is_deployed(scheduler: &file::Scheduler) -> bool {
     scheduler.preset == Some(file::Preset::Deployed)
 }
 
@@ -118,6 +118,7 @@ pub fn instance_config(scheduler: &file::Scheduler, id: u16) -> InstanceConfig {
         preferred_pool: micros(scheduler.preferred_pool),
         stop_at_hole: scheduler.stop_at_shard_hole,
         gate: capacity(scheduler) == CapacityCheck::Lease,
+        cluster: scheduler.store == file::StoreKind::RedisCluster,
         ..InstanceConfig::default()
     }
 }

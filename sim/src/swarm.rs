@@ -52,6 +52,10 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
         }
     }
     drawn.faults.sort_by_key(|fault| fault.at);
+    // Drawn last: what else a seed draws does not depend on it.
+    if drawn.scheduler.store == StoreKind::Redis {
+        drawn.scheduler.store = *choose(&mut stream, &[StoreKind::Redis, StoreKind::RedisCluster]);
+    }
     drawn
 }
 

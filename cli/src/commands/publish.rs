@@ -3,6 +3,7 @@
 mod bottleneck;
 mod choice_cases;
 mod choices;
+mod instances;
 mod one_instance;
 mod pools;
 mod replicated;
@@ -16,7 +17,9 @@ pub(crate) fn run(args: &Publish) -> Result<Code, Failure> {
     let mut page = String::from(HEAD);
     page.push_str(&one_instance::table(scenarios, threads)?);
     page.push_str(&bottleneck::table(scenarios, threads)?);
-    page.push_str(UNKNOWN);
+    page.push('\n');
+    page.push_str(&instances::table(scenarios, threads)?);
+    page.push('\n');
     page.push_str(&pools::table(scenarios)?);
     page.push_str(&choices::table(scenarios, threads)?);
     std::fs::write(&args.out, page)
@@ -32,15 +35,6 @@ them: the shape of a curve can be trusted, its place on the axis only as far as 
 itself is checked against theory (`lingua theory`). Figures after ± are half the 95 % confidence \
 interval, from replications with the seeds that the row's command names; figures without it are \
 means over the same seeds.\n\n";
-
-const UNKNOWN: &str = "\n## C. Several instances\n\n\
-The scenarios of `scenarios/faults` run three instances on one Redis. The table of 1 to 8 instances \
-on a single server and on a Cluster is filled by the simulated Cluster and by the live server with \
-Redis, neither of which is there yet.\n\n\
-## D. The documents' promises\n\n\
-Filled by the server (embedded and with Redis) and by the load generator against the deployed \
-scheduler. The simulator models time costs, it does not measure them, so it has no column here that \
-would not be its own input.\n";
 
 /// One run of a table: its name and what it changes.
 struct Case {

@@ -156,7 +156,9 @@ impl Instance {
             self.timers.presences.push(Reverse((conn.armed, node)));
         }
         self.counters.vanished_jobs += u64::from(vanished);
+        let room = conn.taken() < conn.max_jobs;
         self.step(cx, Op::Heartbeat(node, report), Then::Reported(node));
+        self.hint(cx, node.num, room);
     }
 
     pub(super) fn drain_node(&mut self, cx: &mut Cx<'_>, node: NodeRef, draining: bool) {

@@ -57,6 +57,10 @@ pub(super) struct Job {
 }
 
 impl Job {
+    pub(super) fn is_dispatching(&self, attempt: u32) -> bool {
+        self.phase == Phase::Dispatching && self.attempt == attempt
+    }
+
     pub(super) fn is_running(&self, attempt: u32) -> bool {
         self.phase == Phase::Running && self.attempt == attempt
     }
@@ -170,6 +174,10 @@ impl Instance {
         job.phase = Phase::Dispatching;
         job.grant = None;
         cx.send(Output::Work(Work { looked_at: chosen.looked_at }));
+        if self.config.cluster {
+            self.walk(cx, key, dispatch);
+            return;
+        }
         let asked = (attempt, dispatch.request);
         self.step(cx, Op::Dispatch(dispatch), Then::Dispatched(key, asked));
     }
@@ -222,7 +230,10 @@ impl Instance {
         let Some(assign) = self.assign_of(key, grant) else { return };
         let late = cx.now + self.config.job_timeout;
         self.timers.attempts.push_back((late, (key, assign.attempt)));
-        if grant.owner == self.config.id {
+        if grant.owner == self.config.id && grant.lease.instance() != self.config.id {
+            // Another instance asked for this slot, so it is not confirmed yet.
+            self.confirm(cx, assign);
+        } else if grant.owner == self.config.id {
             if !self.send_to_node(cx, &assign) {
                 self.held_back(cx, key, assign.attempt);
             }

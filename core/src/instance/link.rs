@@ -1,10 +1,11 @@
 //! Steps on shared state: answered at once when it is embedded, under way when it is remote.
 
+use crate::instance::across::Walk;
 use crate::instance::slab::{Key, Slab};
 use crate::instance::{Assign, Cx, Instance, Output, Store, Token};
 use crate::{
-    Micros, ModelId, NodeNum, NodeRef, Op, Outcome, RecordAffinity, Register, Release, Reply,
-    RequestId, SessionId, Snapshot,
+    Grant, Micros, ModelId, NodeNum, NodeRef, Op, Outcome, RecordAffinity, Register, Release,
+    Reply, RequestId, Reserved, SessionId, Snapshot,
 };
 
 /// How long a late grant is waited for; its lease is over by then.
@@ -17,6 +18,10 @@ const RESENDS: u64 = 4;
 pub(super) enum Then {
     /// Send the job or look elsewhere.
     Dispatched(Key, (u32, RequestId)),
+    /// Go on with a dispatch on a Cluster.
+    Walk(Box<Walk>),
+    /// A slot is given back on a Cluster: the session and the class are told.
+    Ended(Release),
     /// Send a routed job or give it back.
     Confirmed(Box<Assign>),
     /// A slot may be free for a waiter.
@@ -87,13 +92,27 @@ impl Instance {
 
     /// A grant for which nobody waits any more must not hold its slot.
     fn give_back(&mut self, cx: &mut Cx<'_>, op: &Op, reply: &Reply) {
+        if let (Op::Reserve(r), Reply::Reserved(Reserved::Granted { grant, .. })) = (op, reply) {
+            self.give_back_late(cx, *grant, r.attempt, r.request);
+            return;
+        }
         let (Op::Dispatch(d), Reply::Dispatched(dispatched)) = (op, reply) else { return };
         let (Outcome::Granted(grant) | Outcome::Repeated(grant)) = dispatched.outcome else {
             return;
         };
+        self.give_back_late(cx, grant, d.attempt, d.request);
+    }
+
+    pub(super) fn give_back_late(
+        &mut self,
+        cx: &mut Cx<'_>,
+        grant: Grant,
+        attempt: u32,
+        request: RequestId,
+    ) {
         self.counters.late_grants += 1;
         let (node, lease) = (grant.node, grant.lease);
-        self.release(cx, Release { node, lease, attempt: d.attempt, request: d.request });
+        self.release(cx, Release { node, lease, attempt, request });
     }
 
     /// No reply yet: the step is sent again, since all steps may be repeated; in the end the
@@ -110,7 +129,13 @@ impl Instance {
             self.expect_reply(cx, key);
             return;
         }
-        if let Then::Dispatched(job, (attempt, _)) = pending.then {
+        let reserves = matches!(*pending.op, Op::Dispatch(_) | Op::Reserve(_));
+        let dispatch = match &pending.then {
+            Then::Dispatched(job, (attempt, _)) => Some((*job, *attempt)),
+            Then::Walk(walk) if reserves => Some(walk.asked()),
+            _ => None,
+        };
+        if let Some((job, attempt)) = dispatch {
             // The reply may still come, and with it a slot that nobody wants any more.
             pending.then = Then::GiveBack;
             pending.gives_up = cx.now + ORPHAN_LIFE;
@@ -123,7 +148,12 @@ impl Instance {
             Then::Confirmed(assign) => self.refuse_routed(cx, &assign),
             Then::Registered(register) => self.open_node(cx, register),
             Then::Cleared(session) => self.clear_again(session),
+            Then::Walk(walk) => {
+                let (job, attempt) = walk.asked();
+                self.store_is_down(cx, job, attempt);
+            }
             Then::Dispatched(..)
+            | Then::Ended(_)
             | Then::Freed(_)
             | Then::Reported(_)
             | Then::Refresh(_)
@@ -140,6 +170,11 @@ impl Instance {
             (Then::Confirmed(assign), Reply::Confirmed(lives)) => {
                 self.confirmed(cx, &assign, lives);
             }
+            (Then::Walk(walk), reply) => self.walk_on(cx, walk, &reply),
+            (Then::Ended(release), Reply::Released(released)) => {
+                self.tell_ended(cx, &release, released);
+                self.serve_waiters(cx, release.node.num);
+            }
             (Then::Freed(node), Reply::Released(_)) => self.serve_waiters(cx, node),
             (Then::Registered(register), Reply::Registered(result)) => {
                 self.registered(cx, *register, result);
@@ -154,7 +189,9 @@ impl Instance {
     }
 
     pub(super) fn release(&mut self, cx: &mut Cx<'_>, release: Release) {
-        self.step(cx, Op::Release(release), Then::Freed(release.node.num));
+        let cluster = self.config.cluster;
+        let then = if cluster { Then::Ended(release) } else { Then::Freed(release.node.num) };
+        self.step(cx, Op::Release(release), then);
     }
 
     pub(super) fn record_affinity(&mut self, cx: &mut Cx<'_>, record: RecordAffinity) {

@@ -315,6 +315,14 @@ pub struct Counters {
     pub late_grants: u64,
     /// The same attempt answered twice by the store.
     pub repeated_grants: u64,
+    /// Intents pointed elsewhere because their node refused (Cluster).
+    pub moved: u64,
+    /// Intents of another instance that were followed (Cluster).
+    pub followed: u64,
+    /// Former attempts whose slot was given back before the next was asked for (Cluster).
+    pub fenced: u64,
+    /// Intents that the store had lost (Cluster).
+    pub intents_lost: u64,
     /// Utterances merged into a later one.
     pub merged: u64,
     /// Slots given up because two heartbeats reported fewer jobs.

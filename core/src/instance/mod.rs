@@ -4,6 +4,7 @@
 //! owns. [`Instance::next_deadline`] tells when [`Input::Tick`] is due. A server drives one
 //! instance with real sockets, the simulator drives many on virtual time.
 
+mod across;
 mod fleet;
 mod jobs;
 mod link;
@@ -62,6 +63,8 @@ pub struct InstanceConfig {
     pub stop_at_hole: bool,
     /// Whether the owner of a node's socket holds jobs back that the node has no room for.
     pub gate: bool,
+    /// The store is a Cluster: a dispatch runs step by step, each step at its own home.
+    pub cluster: bool,
     /// Window in which only the first MODEL_NOT_AVAILABLE of a model causes expensive work.
     pub model_window: Micros,
 }
@@ -84,6 +87,7 @@ impl Default for InstanceConfig {
             preferred_pool: Micros::ZERO,
             stop_at_hole: false,
             gate: true,
+            cluster: false,
             model_window: Micros::secs(5),
         }
     }

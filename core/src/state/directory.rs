@@ -59,6 +59,13 @@ impl Needs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub(crate) u32);
 
+impl ClassId {
+    /// Its number, from zero in order of first registration.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 struct PairEntry {
     // Classes with members, by id.

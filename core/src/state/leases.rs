@@ -153,12 +153,13 @@ impl State {
         if node.leases[at].attempt != r.attempt {
             return Released::StaleAttempt;
         }
+        let was_full = node.busy() >= node.max_jobs;
         node.leases.remove(at);
         node.counter = node.counter.saturating_sub(1);
         self.lease_total -= 1;
         self.refresh(r.node.num);
         self.end_request(now, r.request, r.lease);
-        Released::Freed
+        Released::Freed { was_full }
     }
 
     /// Frees every slot whose lease has expired, on all nodes.

@@ -4,12 +4,17 @@
 //! again behind the simulator's modelled store.
 
 pub(crate) mod directory;
+mod hints;
+pub(crate) mod homes;
+mod intents;
 mod leases;
 mod limits;
 mod nodes;
 pub(crate) mod op;
 mod requests;
+mod reserve;
 pub(crate) mod shards;
+pub(crate) mod steps;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,7 +27,7 @@ use crate::{Directory, LeaseId, Micros, ModelId, NodeNum, PoolRule, RequestId, S
 
 use leases::Lease;
 use op::{Op, Reply};
-use requests::{Affinity, Intent};
+use requests::{Affinity, Answer};
 
 /// Rules of a [`State`]. Every figure of DESIGN section 3 that concerns shared state.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,12 +155,16 @@ pub struct State {
     loads: Vec<u32>,
     // Earliest lease expiry per node; entries may be outdated, see `Node::expiry_at`.
     expiries: BinaryHeap<Reverse<(Micros, NodeNum)>>,
-    requests: LookupMap<RequestId, Intent>,
+    requests: LookupMap<RequestId, Answer>,
     // Ended requests in order of their removal.
     ended: VecDeque<(Micros, RequestId)>,
     affinities: LookupMap<SessionId, Affinity>,
     debounces: LookupMap<ModelId, Micros>,
     lease_total: u64,
+    // On a Cluster alone, in place of `requests` and `free`.
+    intents: intents::Intents,
+    verdicts: reserve::Verdicts,
+    hints: hints::Hints,
 }
 
 impl State {
@@ -177,6 +186,9 @@ impl State {
             affinities: LookupMap::default(),
             debounces: LookupMap::default(),
             lease_total: 0,
+            intents: intents::Intents::default(),
+            verdicts: reserve::Verdicts::default(),
+            hints: hints::Hints::default(),
         }
     }
 
@@ -189,6 +201,18 @@ impl State {
             Op::Remove(node) => Reply::Node(self.remove(now, *node)),
             Op::ModelLost(node, model) => Reply::Node(self.model_lost(now, *node, *model)),
             Op::Dispatch(dispatch) => Reply::Dispatched(self.dispatch(now, dispatch)),
+            Op::Open(open) => Reply::Intended(self.open(now, open)),
+            Op::Reserve(reserve) => Reply::Reserved(self.reserve(now, reserve)),
+            Op::Move(m) => Reply::Intended(self.move_intent(m)),
+            Op::End(request, lease) => {
+                self.end_intent(*request, *lease);
+                Reply::Done
+            }
+            Op::Find(find) => Reply::Found(self.find(find)),
+            Op::Hint(node, free) => {
+                self.hint(*node, *free);
+                Reply::Done
+            }
             Op::Confirm(node, lease) => Reply::Confirmed(self.confirm(now, *node, *lease)),
             Op::Release(release) => Reply::Released(self.release(now, release)),
             Op::RecordAffinity(record) => {
@@ -239,6 +263,12 @@ impl State {
             let num = NodeNum(num as u32);
             node.leases.iter().map(move |lease| (num, lease.id, lease.expires))
         })
+    }
+
+    /// Whether a lease is held on a node.
+    pub fn holds(&self, node: NodeNum, lease: LeaseId) -> bool {
+        let node = self.nodes.get(node.index());
+        node.is_some_and(|node| node.leases.iter().any(|l| l.id == lease))
     }
 
     /// How many leases are held.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::state::steps::{Find, Intended, Move, Open, Reserve, Reserved};
 use crate::{
     Capabilities, InstanceId, LanguagesError, LeaseId, Micros, ModelId, Needs, NodeNum, NodeRef,
     PairFull, RequestId, SessionId, Snapshot,
@@ -77,6 +78,18 @@ pub enum Op {
     ModelLost(NodeRef, ModelId),
     /// Open a request and reserve a slot for it, in one step. Homes: session and node.
     Dispatch(Dispatch),
+    /// Write a request's intent (Cluster). Home: the session.
+    Open(Open),
+    /// Take a slot for an intent (Cluster). Home: the node.
+    Reserve(Reserve),
+    /// Point an intent elsewhere (Cluster). Home: the session.
+    Move(Move),
+    /// Tell a session that a lease has ended (Cluster). Home: the session.
+    End(RequestId, LeaseId),
+    /// Look for nodes with a free slot (Cluster). Home: the capability class.
+    Find(Find),
+    /// Say whether a node has a free slot (Cluster). Home: the capability class.
+    Hint(NodeNum, bool),
     /// Make a reservation last. Home: the node.
     Confirm(NodeRef, LeaseId),
     /// Give a slot back. Home: the node.
@@ -177,11 +190,17 @@ pub enum Reply {
     Node(Result<(), StaleGeneration>),
     /// To `Dispatch`.
     Dispatched(Dispatched),
+    /// To `Open` and `Move`.
+    Intended(Intended),
+    /// To `Reserve`.
+    Reserved(Reserved),
+    /// To `Find`: nodes in the order of the walk.
+    Found(Candidates),
     /// To `Confirm`: whether the lease still lives.
     Confirmed(bool),
     /// To `Release`.
     Released(Released),
-    /// To `RecordAffinity` and `ClearAffinity`.
+    /// To `RecordAffinity`, `ClearAffinity`, `End` and `Hint`.
     Done,
     /// To `Debounce`: whether this caller does the work.
     First(bool),
@@ -323,7 +342,10 @@ impl MissCause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Released {
     /// The slot is free again.
-    Freed,
+    Freed {
+        /// Whether the node had no other one.
+        was_full: bool,
+    },
     /// There is no such lease (released, expired, or lost): nothing changed.
     NoLease,
     /// Another attempt holds it: nothing changed.

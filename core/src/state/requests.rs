@@ -12,7 +12,7 @@ const DROPS_PER_STEP: usize = 4;
 
 /// The stored answer of a request: valid while its lease lives, kept for a while after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Intent {
+pub(super) struct Answer {
     attempt: u32,
     grant: Grant,
     ended: bool,
@@ -38,7 +38,7 @@ impl State {
         let mut tried = 0;
         let mut full = false;
         let mut affinity = AffinityOutcome::None;
-        if let Some(node) = self.affinity_of(now, d) {
+        if let Some(node) = self.affinity_of(now, d.request, d.affinity) {
             tried += 1;
             match self.try_affinity(now, node, d) {
                 Ok(()) => return self.granted(now, node.num, Via::Affinity, d, tried, affinity),
@@ -80,7 +80,7 @@ impl State {
         let node = self.grant(now, num, d);
         let owner = self.nodes[num.index()].owner;
         let grant = Grant { node, owner, lease: d.lease, via };
-        self.requests.insert(d.request, Intent { attempt: d.attempt, grant, ended: false });
+        self.requests.insert(d.request, Answer { attempt: d.attempt, grant, ended: false });
         if self.config.pin_sessions {
             let pinned = Affinity { node, until: Micros::NEVER, only: None };
             self.affinities.insert(d.request.session, pinned);
@@ -91,15 +91,15 @@ impl State {
 
     /// What the request was answered before, if this attempt adds nothing.
     fn answered(&mut self, now: Micros, d: &Dispatch) -> Option<Outcome> {
-        let intent = *self.requests.get(&d.request)?;
-        if intent.attempt > d.attempt {
+        let answer = *self.requests.get(&d.request)?;
+        if answer.attempt > d.attempt {
             return Some(Outcome::Superseded);
         }
-        if intent.attempt == d.attempt {
-            return Some(Outcome::Repeated(intent.grant));
+        if answer.attempt == d.attempt {
+            return Some(Outcome::Repeated(answer.grant));
         }
         // A new attempt fences the former one: its slot is freed, its results no longer count.
-        self.drop_lease(now, intent.grant.node.num, intent.grant.lease);
+        self.drop_lease(now, answer.grant.node.num, answer.grant.lease);
         None
     }
 
@@ -114,10 +114,15 @@ impl State {
         }
     }
 
-    fn affinity_of(&self, now: Micros, d: &Dispatch) -> Option<NodeRef> {
-        let affinity = self.affinities.get(&d.request.session)?;
-        let meant = affinity.only.is_none_or(|index| index == d.request.index);
-        (d.affinity && meant && affinity.until > now).then_some(affinity.node)
+    pub(super) fn affinity_of(
+        &self,
+        now: Micros,
+        request: RequestId,
+        wanted: bool,
+    ) -> Option<NodeRef> {
+        let affinity = self.affinities.get(&request.session)?;
+        let meant = affinity.only.is_none_or(|index| index == request.index);
+        (wanted && meant && affinity.until > now).then_some(affinity.node)
     }
 
     fn try_affinity(&self, now: Micros, node: NodeRef, d: &Dispatch) -> Result<(), No> {
@@ -136,11 +141,11 @@ impl State {
 
     /// Marks a request as ended when its current lease is gone.
     pub(super) fn end_request(&mut self, now: Micros, request: RequestId, lease: LeaseId) {
-        let Some(intent) = self.requests.get_mut(&request) else { return };
-        if intent.grant.lease != lease || intent.ended {
+        let Some(answer) = self.requests.get_mut(&request) else { return };
+        if answer.grant.lease != lease || answer.ended {
             return;
         }
-        intent.ended = true;
+        answer.ended = true;
         if self.config.answer_life == Micros::ZERO {
             self.requests.remove(&request);
         } else {
@@ -154,7 +159,7 @@ impl State {
                 Some(&(at, request)) if at <= now => {
                     self.ended.pop_front();
                     // A later attempt of the same request may live again.
-                    if self.requests.get(&request).is_some_and(|intent| intent.ended) {
+                    if self.requests.get(&request).is_some_and(|answer| answer.ended) {
                         self.requests.remove(&request);
                     }
                 }
@@ -171,6 +176,7 @@ impl State {
     /// Forgets what a request was answered, as a store that lost the write would.
     pub fn forget(&mut self, request: RequestId) {
         self.requests.remove(&request);
+        self.intents.by_request.remove(&request);
     }
 
     /// The node a session is tied to.
@@ -179,7 +185,7 @@ impl State {
     }
 }
 
-fn cause(no: No) -> MissCause {
+pub(super) fn cause(no: No) -> MissCause {
     match no {
         No::Offline => MissCause::Offline,
         No::Unavailable => MissCause::Unavailable,

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod affinity_table;
+mod cluster_steps;
+mod crash_points;
 mod finalize_and_answers;
 mod fixture;
 mod state_model;

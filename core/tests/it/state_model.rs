@@ -6,6 +6,7 @@ use lingua_core::select::{self, Choice, Policy, ShardQuirks, View};
 use lingua_core::*;
 use proptest::prelude::*;
 
+use crate::cluster_steps;
 use crate::fixture::{Counting, caps, pair, register};
 
 #[derive(Debug, Clone)]
@@ -19,6 +20,7 @@ enum Step {
     Release(u8),
     Confirm(u8),
     Wait(u64),
+    Cluster(cluster_steps::Step),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -33,19 +35,21 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => any::<u8>().prop_map(Step::Release),
         2 => any::<u8>().prop_map(Step::Confirm),
         3 => (0u64..20_000).prop_map(Step::Wait),
+        8 => cluster_steps::steps().prop_map(Step::Cluster),
     ];
     prop::collection::vec(step, 1..160)
 }
 
 #[derive(Debug, Clone, Default)]
-struct ModelNode {
-    node: Option<NodeRef>,
+pub(crate) struct ModelNode {
+    pub(crate) node: Option<NodeRef>,
     live: bool,
     reported: bool,
     draining: bool,
     languages: u8,
     max_jobs: u32,
-    leases: BTreeMap<LeaseId, (Micros, Micros, bool)>,
+    // Expiry, deadline, order of grant, whether confirmed.
+    pub(crate) leases: BTreeMap<LeaseId, (Micros, Micros, u64, bool)>,
     beyond: [u32; 2],
     last_seen: Micros,
     interval: Micros,
@@ -57,14 +61,23 @@ impl ModelNode {
         self.leases.len() as u32 + self.beyond[0].min(self.beyond[1])
     }
 
-    fn sweep(&mut self, now: Micros) {
+    pub(crate) fn is_free(&self, now: Micros, asked: u8) -> bool {
+        self.live
+            && self.reported
+            && !self.draining
+            && self.until > now
+            && speaks(self.languages, asked)
+            && self.busy() < self.max_jobs
+    }
+
+    pub(crate) fn sweep(&mut self, now: Micros) {
         self.leases.retain(|_, (expires, ..)| *expires > now);
     }
 }
 
 /// Languages of the three kinds of node, and the three pairs asked for.
 const LANGUAGES: [(&str, &str); 3] = [("zh", "en"), ("en zh", "en zh"), ("de", "en")];
-const PAIRS: [&str; 3] = ["zh:en", "en:zh", "de:en"];
+pub(crate) const PAIRS: [&str; 3] = ["zh:en", "en:zh", "de:en"];
 
 fn speaks(languages: u8, asked: u8) -> bool {
     let (asr, tts) = LANGUAGES[usize::from(languages)];
@@ -72,13 +85,14 @@ fn speaks(languages: u8, asked: u8) -> bool {
     asr.contains(src) && tts.contains(tgt)
 }
 
-struct Both {
-    state: State,
-    nodes: Vec<ModelNode>,
+pub(crate) struct Both {
+    pub(crate) state: State,
+    pub(crate) nodes: Vec<ModelNode>,
     granted: Vec<(usize, Grant, Dispatch)>,
-    now: Micros,
-    next: u64,
+    pub(crate) now: Micros,
+    pub(crate) next: u64,
     draws: Counting,
+    pub(crate) cluster: cluster_steps::Model,
 }
 
 impl Both {
@@ -104,6 +118,7 @@ impl Both {
             Step::Again(which) => self.again(which)?,
             Step::Release(which) => self.release(which)?,
             Step::Confirm(which) => self.confirm(which)?,
+            Step::Cluster(ref step) => self.cluster_step(step)?,
             Step::Wait(ms) => self.now = self.now + Micros::millis(ms),
         }
         self.compare()
@@ -151,11 +166,11 @@ impl Both {
         let now = self.now;
         let confirmed = model.leases.values().filter(|(.., confirmed)| *confirmed).count();
         let old = confirmed.saturating_sub(running as usize);
-        // Oldest first: the counter is common to both instances.
+        // Oldest first.
         let mut leases: Vec<_> = model.leases.iter_mut().collect();
-        leases.sort_by_key(|(lease, _)| lease.0 & 0xffff_ffff_ffff);
+        leases.sort_by_key(|(_, (_, _, order, _))| *order);
         let renewed = leases.into_iter().filter(|(_, (.., confirmed))| *confirmed).skip(old);
-        for (_, (expires, deadline, _)) in renewed {
+        for (_, (expires, deadline, ..)) in renewed {
             *expires = (now + Micros::secs(30)).min(*deadline);
         }
         let beyond = running.saturating_sub(model.leases.len() as u32);
@@ -193,14 +208,7 @@ impl Both {
         let Reply::Dispatched(dispatched) = reply else { panic!("{reply:?}") };
         let now = self.now;
         self.nodes.iter_mut().for_each(|node| node.sweep(now));
-        let free = |node: &ModelNode| {
-            node.live
-                && node.reported
-                && !node.draining
-                && node.until > now
-                && speaks(node.languages, asked)
-                && node.busy() < node.max_jobs
-        };
+        let free = |node: &ModelNode| node.is_free(now, asked);
         let Outcome::Granted(grant) = dispatched.outcome else {
             prop_assert!(!self.nodes.iter().any(free), "refused while a node is free");
             return Ok(());
@@ -210,7 +218,7 @@ impl Both {
         prop_assert!(free(&self.nodes[at]), "granted on a node that is not free");
         let confirmed = d.lease.instance() == InstanceId(0);
         let life = Micros::secs(if confirmed { 30 } else { 5 });
-        self.nodes[at].leases.insert(d.lease, (now + life, d.deadline, confirmed));
+        self.nodes[at].leases.insert(d.lease, (now + life, d.deadline, self.next, confirmed));
         self.granted.push((at, grant, d));
         Ok(())
     }
@@ -248,10 +256,11 @@ impl Both {
         };
         // Expired leases may or may not have been swept by now.
         let refused = apply(stale);
-        prop_assert_ne!(refused, Released::Freed);
+        let freed = |released| matches!(released, Released::Freed { .. });
+        prop_assert!(!freed(refused));
         let released = apply(release);
         if held && refused == Released::StaleAttempt {
-            prop_assert_eq!(released, Released::Freed);
+            prop_assert!(freed(released));
         }
         prop_assert_eq!(apply(release), Released::NoLease);
         self.nodes[*at].leases.remove(&grant.lease);
@@ -270,7 +279,7 @@ impl Both {
         let current = node.live && node.node == Some(grant.node);
         let lease = node.leases.get_mut(&grant.lease);
         prop_assert_eq!(lives, lease.is_some() && current);
-        if let Some((expires, deadline, confirmed)) = lease.filter(|_| current) {
+        if let Some((expires, deadline, _, confirmed)) = lease.filter(|_| current) {
             *confirmed = true;
             *expires = (self.now + Micros::secs(30)).min(*deadline);
         }
@@ -308,6 +317,7 @@ proptest! {
             now: Micros::secs(1),
             next: 0,
             draws: Counting(7),
+            cluster: cluster_steps::Model::default(),
         };
         for step in &steps {
             both.step(step)?;

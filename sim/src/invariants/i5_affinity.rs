@@ -1,13 +1,25 @@
 //! I5: affinity is honoured where the node is online, in the pool and free; else it is a fallback
 //! with its cause.
 
-use lingua_core::{AffinityOutcome, CapacityCheck, Dispatch, Dispatched, Micros, MissCause, State};
+use lingua_core::{
+    AffinityOutcome, CapacityCheck, Dispatch, Dispatched, Micros, MissCause, NodeRef, State,
+};
 
 use super::Broken;
 
 pub(super) fn check(now: Micros, state: &State, d: &Dispatch, got: &Dispatched) -> Option<Broken> {
     let AffinityOutcome::Missed(cause) = got.affinity else { return None };
-    let node = state.affinity_node(d.request.session)?;
+    check_miss(now, state, d, state.affinity_node(d.request.session)?, cause)
+}
+
+/// Whether a node refused an affinity for the cause it gave.
+pub(super) fn check_miss(
+    now: Micros,
+    state: &State,
+    d: &Dispatch,
+    node: NodeRef,
+    cause: MissCause,
+) -> Option<Broken> {
     let online = state.is_live(node);
     let truth = match cause {
         MissCause::Offline => !online,

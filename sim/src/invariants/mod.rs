@@ -3,6 +3,7 @@
 //! I1, I6 and I7 are judged where nodes and clients stand, in the world. The others are judged at
 //! the one place that every step on shared state passes: the [`Watch`].
 
+mod across;
 mod i2_ends_once;
 mod i3_same_answer;
 mod i4_one_live_lease;

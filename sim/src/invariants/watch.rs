@@ -1,12 +1,13 @@
 //! The place that every step on shared state passes.
 
 use lingua_core::{
-    Directory, Dispatch, Dispatched, Micros, NodeRef, Op, Promises, Release, Released, Reply,
+    Directory, Dispatch, Dispatched, Home, Micros, NodeRef, Op, Promises, Release, Released, Reply,
     SharedState, State, StateConfig,
 };
 
 use crate::plant::{Planted, Tamper};
 
+use super::across::Across;
 use super::{
     Broken, i2_ends_once, i3_same_answer, i4_one_live_lease, i5_affinity, i9_no_needless_refusal,
 };
@@ -18,6 +19,7 @@ pub struct Watch {
     promises: Promises,
     planted: Planted,
     i3: i3_same_answer::Answers,
+    across: Across,
     found: Vec<(bool, Broken)>,
 }
 
@@ -30,6 +32,7 @@ impl Watch {
             state: State::new(config),
             promises,
             i3: i3_same_answer::Answers::default(),
+            across: Across::default(),
             found: Vec::new(),
         }
     }
@@ -66,6 +69,12 @@ impl Watch {
         self.i3 = i3_same_answer::Answers::default();
     }
 
+    /// Some slots of a Cluster fail over to an older copy.
+    pub fn fail_over_slots(&mut self, replica: State, lost: impl Fn(Home) -> bool) {
+        self.state.fail_over(replica, lost);
+        self.across = Across::default();
+    }
+
     /// After everything has ended: every reservation must have ended too.
     pub fn check_end(&mut self, now: Micros) {
         let broken = i2_ends_once::check_end(now, &mut self.state);
@@ -88,6 +97,21 @@ impl Watch {
         }
     }
 
+    /// A step of a dispatch on a Cluster.
+    fn apply_across(&mut self, now: Micros, op: &Op) -> Reply {
+        if let Op::Open(open) = op
+            && self.planted.forgets_answer(open.attempt)
+        {
+            self.state.forget(open.request);
+        }
+        let repeated =
+            matches!(op, Op::Reserve(r) if self.state.has_verdict(r.target.node, r.lease));
+        let reply = self.state.apply(now, op);
+        let found = self.across.check(now, &self.state, self.promises, (op, &reply), repeated);
+        self.found.extend(found);
+        reply
+    }
+
     /// Ends the lease of a grant behind the back of everybody who holds it.
     fn drop_lease(&mut self, now: Micros, d: &Dispatch) {
         let held = self.state.leases().find(|&(_, lease, _)| lease == d.lease);
@@ -103,7 +127,7 @@ impl SharedState for Watch {
     fn apply(&mut self, now: Micros, op: &Op) -> Reply {
         match op {
             Op::Release(_) if self.planted.on_release() == Tamper::Swallow => {
-                Reply::Released(Released::Freed)
+                Reply::Released(Released::Freed { was_full: false })
             }
             Op::Dispatch(d) => {
                 if self.planted.before_dispatch(d) == Tamper::ForgetAnswer {
@@ -124,6 +148,7 @@ impl SharedState for Watch {
                 }
                 reply
             }
+            Op::Open(_) | Op::Reserve(_) | Op::Move(_) => self.apply_across(now, op),
             _ => self.state.apply(now, op),
         }
     }

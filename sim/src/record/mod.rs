@@ -171,6 +171,10 @@ impl Recorder {
         all.store_retries += counters.store_retries;
         all.late_grants += counters.late_grants;
         all.repeated_grants += counters.repeated_grants;
+        all.moved += counters.moved;
+        all.followed += counters.followed;
+        all.fenced += counters.fenced;
+        all.intents_lost += counters.intents_lost;
         all.merged += counters.merged;
         all.vanished_jobs += counters.vanished_jobs;
         all.model_losses += counters.model_losses;

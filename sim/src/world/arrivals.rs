@@ -136,6 +136,7 @@ impl World {
                 words: Some(words),
                 server: 0,
                 counted: self.is_counted(self.now),
+                again: None,
             };
             self.send_bare(session, needs, speech, open);
         }
@@ -149,10 +150,25 @@ impl World {
             self.recorder.ended_unsent(open.counted);
             return;
         };
-        self.open_job(id, OpenJob { server, ..open });
-        let latency = self.latency(Leg::Session);
         let bytes = speech.0 / 1_000 * 32;
         let request = Request { id, needs, speech, bytes, sent: self.now };
+        let again = self.store.is_cluster().then_some(request);
+        self.open_job(id, OpenJob { server, again, ..open });
+        self.ask(server, request);
+    }
+
+    /// The client of a bare job whose instance died asks another one.
+    pub(super) fn ask_again(&mut self, open: &OpenJob) -> bool {
+        let Some(request) = open.again else { return false };
+        let Some(server) = self.balance(request.id.session.0) else { return false };
+        self.recorder.mark("asked_again");
+        self.open_job(request.id, OpenJob { server, again: None, ..*open });
+        self.ask(server, request);
+        true
+    }
+
+    fn ask(&mut self, server: u16, request: Request) {
+        let latency = self.latency(Leg::Session);
         if latency == Micros::ZERO {
             self.reach_server(server, Input::Request(request));
         } else {

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use lingua_core::{Micros, ModelId, Op};
+use lingua_core::draws::pick;
+use lingua_core::{Micros, ModelId, Op, State};
 use lingua_scenarios::{Fault, FaultKind, Scenario};
 
 use crate::setup::{self, Names};
 use crate::streams::{Purpose, Stream, Streams};
+use crate::world::store::{CLUSTER, shard_of};
 use crate::world::{Event, World};
 
 struct Planned {
@@ -15,6 +17,8 @@ struct Planned {
     among: Range<u32>,
     victims: Vec<u32>,
     model: Option<ModelId>,
+    // The server of a Cluster that stalls or fails over.
+    shard: usize,
     active: bool,
     stream: Stream,
 }
@@ -30,6 +34,7 @@ impl Faults {
             among: among(scenario, fault),
             victims: Vec::new(),
             model: fault.model.as_deref().map(|model| names.model(model)),
+            shard: 0,
             active: false,
             stream: streams.stream(Purpose::Faults, 16 + at as u64),
         });
@@ -88,6 +93,7 @@ impl World {
             let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
             let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
             planned.victims = draw(&mut planned.stream, planned.among.clone(), count);
+            planned.shard = pick(planned.stream.word(), CLUSTER as u32) as usize;
             let begins = setup::micros(fault.at);
             let begin = Event::Fault(at as u16, true);
             let ends = fault.lasts.map(|lasts| begins + setup::micros(lasts));
@@ -113,6 +119,7 @@ impl World {
         let fault = planned.fault.clone();
         let victims = planned.victims.clone();
         let server = fault.instance.unwrap_or(0) as u16;
+        let shard = self.store.is_cluster().then_some(planned.shard);
         let lasts = fault.lasts.map_or(Micros::secs(5), setup::micros);
         self.recorder.mark(name(fault.kind));
         self.trace.fault(self.now, name(fault.kind), begins);
@@ -146,14 +153,14 @@ impl World {
                 self.queue.push(self.now + lasts, Event::Restart(server));
             }
             (FaultKind::StoreStall, true) => {
-                self.store_stalls(lasts);
+                self.store_stalls(shard, lasts);
             }
             // State in the instance's own process has no replica to fail over to.
             (FaultKind::StoreFailover, true) if self.is_remote() => {
                 if let Some(replica) = self.store.checkpoint.take() {
-                    self.watch.fail_over(*replica);
+                    self.lose_writes(*replica, shard);
                     self.trace.store_fails_over(self.now);
-                    self.store_stalls(lasts);
+                    self.store_stalls(shard, lasts);
                 }
             }
             (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
@@ -171,9 +178,20 @@ impl World {
         }
     }
 
-    fn store_stalls(&mut self, lasts: Micros) {
-        self.store.stalled_until = self.store.stalled_until.max(self.now + lasts);
-        self.trace.store_stalls(self.now, self.store.stalled_until);
+    /// What a server's replica has not seen is lost; on a Cluster, only in its slots.
+    fn lose_writes(&mut self, replica: State, shard: Option<usize>) {
+        match shard {
+            None => self.watch.fail_over(replica),
+            Some(shard) => {
+                self.note_failover(shard);
+                self.watch.fail_over_slots(replica, |home| shard_of(home, CLUSTER) == shard);
+            }
+        }
+    }
+
+    fn store_stalls(&mut self, shard: Option<usize>, lasts: Micros) {
+        let until = self.store.stall(shard, self.now + lasts);
+        self.trace.store_stalls(self.now, until);
     }
 
     fn hang(&mut self, victims: &[u32], begins: bool) {
@@ -204,7 +222,7 @@ fn draw(stream: &mut Stream, among: Range<u32>, count: u32) -> Vec<u32> {
     let mut all: Vec<u32> = among.collect();
     for place in 0..count as usize {
         let left = (all.len() - place) as u32;
-        let other = place + lingua_core::draws::pick(stream.word(), left) as usize;
+        let other = place + pick(stream.word(), left) as usize;
         all.swap(place, other);
     }
     all.truncate(count as usize);

@@ -1,6 +1,7 @@
 //! Everything outside the scheduler: clients, nodes, network, store, and what goes wrong.
 
 mod arrivals;
+mod crash_points;
 mod faults;
 mod mail;
 mod nodes;
@@ -327,9 +328,10 @@ fn check(scenario: &Scenario) -> Result<(), SimError> {
             scheduler.instances
         )));
     }
-    if scheduler.store == StoreKind::RedisCluster {
+    if scheduler.store == StoreKind::RedisCluster && setup::is_deployed(scheduler) {
         return Err(SimError::Scenario(
-            "scheduler.store = \"redis-cluster\" is not simulated yet: use \"redis\"".into(),
+            "scheduler.preset = \"deployed\" knows no Cluster: set scheduler.store = \"redis\""
+                .into(),
         ));
     }
     if scenario.nodes.is_empty() {

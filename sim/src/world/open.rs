@@ -1,5 +1,6 @@
 //! Jobs whose final message is owed.
 
+use lingua_core::instance::Request;
 use lingua_core::{LookupMap, Micros, RequestId, Words};
 
 use crate::slab::Slab;
@@ -15,6 +16,8 @@ pub(super) struct OpenJob {
     /// The instance that owes the answer; the job dies with it.
     pub(super) server: u16,
     pub(super) counted: bool,
+    /// What its client asks again, once, if the instance dies.
+    pub(super) again: Option<Request>,
 }
 
 /// All of them.

@@ -180,7 +180,7 @@ impl World {
         let total_ns = self.end.0 as f64 * 1e3;
         let busiest = self.servers.iter().map(|server| server.busy).max().unwrap_or(0);
         used.scheduler = busiest as f64 / total_ns;
-        used.store = self.store.busy as f64 / total_ns;
+        used.store = self.store.busiest() as f64 / total_ns;
         used
     }
 
@@ -205,7 +205,7 @@ impl World {
             ops: self.store.ops,
             ops_per_s: self.store.ops as f64 / total_s,
             ops_per_job: (self.store.ops - self.store.heartbeat_ops) as f64 / jobs,
-            busy: (self.store.busy as f64 / total_ns).min(1.0),
+            busy: (self.store.busiest() as f64 / total_ns).min(1.0),
         };
         (scheduler, store)
     }
@@ -324,6 +324,7 @@ impl World {
             ("vanished_job".to_owned(), counters.vanished_jobs),
             ("model_not_available".to_owned(), counters.model_losses),
         ]);
+        marks.extend(self.cluster_marks().map(|(name, count)| (name.to_owned(), count)));
         for (name, &count) in self.recorder.marks() {
             marks.insert((*name).to_owned(), count);
         }

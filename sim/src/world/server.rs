@@ -8,6 +8,7 @@ use lingua_scenarios::{Costs, Dur, Style};
 
 use crate::setup;
 use crate::world::mail::{Leg, Mail};
+use crate::world::store::CLUSTER;
 use crate::world::{Event, OpenJob, RequestWords, World};
 
 /// Messages that may wait at one instance.
@@ -28,9 +29,9 @@ pub(super) struct Server {
     pub(super) queue_max: usize,
     tick_at: Micros,
     free_scheduled: bool,
-    // Steps arrive at the store, and replies here, in order.
-    pub(super) steps_clear: Micros,
-    pub(super) replies_clear: Micros,
+    // Steps arrive at each server of the store, and replies here, in order.
+    pub(super) steps_clear: [Micros; CLUSTER],
+    pub(super) replies_clear: [Micros; CLUSTER],
 }
 
 impl Server {
@@ -48,8 +49,8 @@ impl Server {
             queue_max: 0,
             tick_at: Micros::NEVER,
             free_scheduled: false,
-            steps_clear: Micros::ZERO,
-            replies_clear: Micros::ZERO,
+            steps_clear: [Micros::ZERO; CLUSTER],
+            replies_clear: [Micros::ZERO; CLUSTER],
         }
     }
 
@@ -100,6 +101,7 @@ impl World {
         if !self.is_remote() {
             self.watch.restart();
         }
+        self.note_crash(id);
         self.sockets_of_server_close(at, id);
     }
 

@@ -1,21 +1,33 @@
-//! The shared store behind a network: one server that carries out steps one after the other.
+//! The shared store behind a network. Each of its servers carries out steps one after the other;
+//! a Cluster has several, and a step goes to the one that serves its home's slot.
 
 use lingua_core::instance::{Input, Token};
-use lingua_core::{InstanceId, Micros, Op, Reply, SharedState, State};
-use lingua_scenarios::Scheduler;
+use lingua_core::{Home, InstanceId, Micros, Op, Reply, SharedState, State};
+use lingua_scenarios::{Scheduler, StoreKind};
 
-use crate::streams::{Purpose, Stream, Streams};
+use crate::streams::{Purpose, Stream, Streams, mix};
+use crate::world::crash_points::CrashPoints;
 use crate::world::mail::{Leg, Mail};
 use crate::world::{Event, World};
 
 /// Changes of membership reach all snapshots within this span.
 const PUBLISH: Micros = Micros::millis(100);
 
-pub(super) struct Store {
-    // Nanoseconds of virtual time until which the server is busy.
+/// Servers of a Cluster, replicas apart.
+pub(super) const CLUSTER: usize = 3;
+
+/// One server.
+#[derive(Debug, Default)]
+pub(super) struct Shard {
+    // Nanoseconds of virtual time until which it is busy.
     busy_until: u64,
     pub(super) busy: u64,
     pub(super) stalled_until: Micros,
+}
+
+pub(super) struct Store {
+    pub(super) shards: Vec<Shard>,
+    pub(super) crash_points: CrashPoints,
     pub(super) ops: u64,
     pub(super) heartbeat_ops: u64,
     // What its clock shows is this much ahead of time.
@@ -29,10 +41,10 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(scheduler: &Scheduler, streams: &Streams) -> Self {
+        let count = if scheduler.store == StoreKind::RedisCluster { CLUSTER } else { 1 };
         Self {
-            busy_until: 0,
-            busy: 0,
-            stalled_until: Micros::ZERO,
+            shards: (0..count).map(|_| Shard::default()).collect(),
+            crash_points: CrashPoints::default(),
             ops: 0,
             heartbeat_ops: 0,
             clock_ahead: Micros::ZERO,
@@ -43,25 +55,65 @@ impl Store {
             publish_scheduled: false,
         }
     }
+
+    pub(super) fn is_cluster(&self) -> bool {
+        self.shards.len() > 1
+    }
+
+    /// Busy time of the busiest server, nanoseconds.
+    pub(super) fn busiest(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.busy).max().unwrap_or(0)
+    }
+
+    /// A server, or all of them, carries out nothing until then; tells when the stall ends.
+    pub(super) fn stall(&mut self, only: Option<usize>, until: Micros) -> Micros {
+        let mut ends = until;
+        for (at, shard) in self.shards.iter_mut().enumerate() {
+            if only.is_none_or(|only| only == at) {
+                shard.stalled_until = shard.stalled_until.max(until);
+                ends = ends.max(shard.stalled_until);
+            }
+        }
+        ends
+    }
+
+    fn is_stalled(&self, now: Micros) -> bool {
+        self.shards.iter().any(|shard| shard.stalled_until > now)
+    }
+}
+
+/// The server that serves a home's slot.
+pub(super) fn shard_of(home: Home, shards: usize) -> usize {
+    let hash = match home {
+        Home::Session(session) => mix(session.0),
+        Home::Node(node) => mix(1 << 32 | u64::from(node.0)),
+        Home::Class(class) => mix(2 << 32 | u64::from(class.number())),
+        Home::Model(model) => mix(3 << 32 | u64::from(model.0)),
+        Home::All => 0,
+    };
+    (hash % shards as u64) as usize
 }
 
 impl World {
     pub(super) fn send_step(&mut self, from: u16, at: Micros, token: Token, op: Box<Op>) {
         let latency = self.latency(Leg::Store);
-        let server = &mut self.servers[usize::from(from)];
-        if server.cut_off {
+        if self.servers[usize::from(from)].cut_off {
             self.recorder.mark("step_cut_off");
             return;
         }
-        // Commands of one connection keep their order, and the server takes one at a time.
-        let arrives = (at + latency).max(server.steps_clear);
-        server.steps_clear = arrives;
+        let at_shard = self.shard_of(&op);
+        let server = &mut self.servers[usize::from(from)];
+        // Commands of one connection keep their order, and a server takes one at a time.
+        let clear = &mut server.steps_clear[at_shard];
+        let arrives = (at + latency).max(*clear);
+        *clear = arrives;
         let id = server.id;
-        let starts = (arrives.0 * 1_000).max(self.store.busy_until);
-        let starts = starts.max(self.store.stalled_until.0 * 1_000);
+        let shard = &mut self.store.shards[at_shard];
+        let starts = (arrives.0 * 1_000).max(shard.busy_until);
+        let starts = starts.max(shard.stalled_until.0 * 1_000);
         let cost = self.costs.store_op.nanos();
-        self.store.busy_until = starts + cost;
-        self.store.busy += cost;
+        shard.busy_until = starts + cost;
+        shard.busy += cost;
         self.trace.step(id, &op, arrives, [starts, starts + cost]);
         let late = self.faults.late_release(&op, &mut self.store.losses);
         let done = Micros((starts + cost).div_ceil(1_000)) + late;
@@ -73,17 +125,27 @@ impl World {
         self.store.ops += 1;
         self.store.heartbeat_ops += u64::from(matches!(op, Op::Heartbeat(..)));
         let clock = self.now + self.store.clock_ahead;
+        let shard = self.shard_of(op);
         let reply = self.watch.apply(clock, op);
         self.hear_watch();
+        if self.store.is_cluster() {
+            self.note_crash_points(from, op, &reply);
+        }
         if matches!(op, Op::Register(_) | Op::Remove(_) | Op::Drain(..) | Op::ModelLost(..)) {
             self.publish();
         }
         let Some(&server) = self.server_of.get(&from) else { return };
         if self.servers[usize::from(server)].cut_off || self.reply_is_lost() {
             self.recorder.mark("reply_lost");
+            self.note_lost_reply(op);
             return;
         }
-        self.send_reply(server, from, token, reply);
+        self.send_reply(server, from, token, reply, shard);
+    }
+
+    fn shard_of(&self, op: &Op) -> usize {
+        let shards = self.store.shards.len();
+        if shards == 1 { 0 } else { shard_of(self.watch.state().home(op), shards) }
     }
 
     fn reply_is_lost(&mut self) -> bool {
@@ -91,11 +153,18 @@ impl World {
         share > 0.0 && self.store.losses.uniform() < share
     }
 
-    fn send_reply(&mut self, server: u16, to: InstanceId, token: Token, reply: Reply) {
+    fn send_reply(
+        &mut self,
+        server: u16,
+        to: InstanceId,
+        token: Token,
+        reply: Reply,
+        shard: usize,
+    ) {
         let latency = self.latency(Leg::Store);
-        let server = &mut self.servers[usize::from(server)];
-        let arrives = (self.now + latency).max(server.replies_clear);
-        server.replies_clear = arrives;
+        let clear = &mut self.servers[usize::from(server)].replies_clear[shard];
+        let arrives = (self.now + latency).max(*clear);
+        *clear = arrives;
         self.post(arrives, Mail::Reply(to, token, Box::new(reply)));
     }
 
@@ -118,7 +187,7 @@ impl World {
             return;
         }
         let id = server.id;
-        let reachable = !server.cut_off && self.store.stalled_until <= self.now;
+        let reachable = !server.cut_off && !self.store.is_stalled(self.now);
         if reachable {
             let snapshot = Box::new(self.watch.state().snapshot());
             let latency = self.latency(Leg::Store);

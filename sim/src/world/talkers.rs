@@ -303,7 +303,15 @@ impl World {
         let pair = self.recorder.pair(opened.needs.pair);
         let counted = self.is_counted(self.now);
         self.recorder.offered(self.now, pair, counted);
-        let open = OpenJob { offered: self.now, pair, work: -1.0, words: None, server, counted };
+        let open = OpenJob {
+            offered: self.now,
+            pair,
+            work: -1.0,
+            words: None,
+            server,
+            counted,
+            again: None,
+        };
         self.open_job(opened.request, open);
     }
 
@@ -365,6 +373,9 @@ impl World {
     pub(super) fn sockets_of_server_close(&mut self, at: u16, id: InstanceId) {
         self.node_sockets_of(id);
         for (request, open) in self.open.take_of(at) {
+            if self.ask_again(&open) {
+                continue;
+            }
             let last = Final {
                 request,
                 ending: Ending::Failed(Failure::NodeLost),

@@ -26,6 +26,13 @@ fn every_planted_defect_is_found() {
     }
 }
 
+#[test]
+fn a_planted_second_attempt_is_found_on_a_cluster() {
+    let set = ["plant=I4", "scheduler.store=redis-cluster", "faults.0.nodes=15"];
+    let broken = run_unbalanced(&load("faults/node-crash.toml", &set)).broken;
+    assert_eq!(broken.expect("the plant strikes").invariant, "I4");
+}
+
 /// A planted defect may well spoil the accounts.
 fn run_unbalanced(scenario: &lingua_scenarios::Scenario) -> lingua_sim::Finished {
     lingua_sim::simulate(scenario, "", &mut lingua_sim::Quiet).unwrap()

@@ -17,6 +17,17 @@ fn no_promised_invariant_breaks() {
     }
 }
 
+/// The goal of DESIGN section 6 for a Cluster that is not short of slots.
+#[test]
+fn on_a_cluster_fewer_than_a_thousandth_are_refused_needlessly() {
+    for file in ["cluster.toml", "faults/cluster-failover.toml"] {
+        let run = run(&load(file, &[])).artifacts.run;
+        let needless = run.invariants.get("I9").copied().unwrap_or(0);
+        assert!(needless * 1_000 < run.jobs.offered, "{file}: {needless}");
+        assert_eq!(run.reasons, Vec::<String>::new(), "{file}");
+    }
+}
+
 #[test]
 fn every_rare_path_is_reached_within_a_thousand_seeds() {
     let scenario = load("swarm.toml", &[]);

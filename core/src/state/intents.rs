@@ -1,0 +1,100 @@
+//! Intents of requests on a Cluster. Home: the session.
+
+use std::collections::VecDeque;
+
+use crate::lookup::LookupMap;
+use crate::state::State;
+use crate::state::op::Via;
+use crate::state::steps::{Former, Intended, Intent, Move, Open, Target};
+use crate::{LeaseId, Micros, RequestId};
+
+/// Old intents dropped per step: more than one, so that the queue shrinks.
+const DROPS_PER_STEP: usize = 2;
+
+/// All intents, and when they may be dropped.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Intents {
+    pub(super) by_request: LookupMap<RequestId, Intent>,
+    drops: VecDeque<(Micros, RequestId, LeaseId)>,
+}
+
+impl State {
+    /// Writes an intent, or finds the one that stands.
+    pub(super) fn open(&mut self, now: Micros, open: &Open) -> Intended {
+        assert!(open.attempt > 0, "attempts count from one");
+        self.drop_old_intents(now);
+        let standing = self.intents.by_request.get(&open.request).copied();
+        if let Some(intent) = standing.filter(|intent| intent.attempt >= open.attempt) {
+            let same = intent.attempt == open.attempt;
+            return if same { Intended::Stands(intent) } else { Intended::Superseded };
+        }
+        let former = standing.filter(|intent| !intent.ended).and_then(|intent| {
+            let node = intent.target?.node;
+            Some(Former { node, lease: intent.lease, attempt: intent.attempt })
+        });
+        let target = self.affinity_target(now, open).or(open.target);
+        let (attempt, lease) = (open.attempt, open.lease);
+        let intent = Intent { attempt, lease, target, former, ended: false };
+        self.intents.by_request.insert(open.request, intent);
+        let drop_at = open.deadline + self.config.answer_life;
+        self.intents.drops.push_back((drop_at, open.request, lease));
+        Intended::Stands(intent)
+    }
+
+    fn affinity_target(&self, now: Micros, open: &Open) -> Option<Target> {
+        let node = self.affinity_of(now, open.request, open.affinity)?;
+        // The deployed scheduler pins by name: it does not see that a node came back anew.
+        let generation = (!self.config.pin_sessions).then_some(node.generation);
+        Some(Target { node: node.num, generation, via: Via::Affinity })
+    }
+
+    /// Compares and moves. Whoever comes second finds the intent that stands.
+    pub(super) fn move_intent(&mut self, m: &Move) -> Intended {
+        let Some(intent) = self.intents.by_request.get_mut(&m.request) else {
+            return Intended::Gone;
+        };
+        if intent.attempt != m.attempt {
+            let later = intent.attempt > m.attempt;
+            return if later { Intended::Superseded } else { Intended::Gone };
+        }
+        let seen = intent.target.map(|target| target.node) == m.from && intent.lease == m.lease;
+        if !seen || intent.ended {
+            return Intended::Stands(*intent);
+        }
+        intent.target = m.to;
+        let intent = *intent;
+        if m.to.is_none() {
+            // Refusals are not stored.
+            self.intents.by_request.remove(&m.request);
+        }
+        Intended::Stands(intent)
+    }
+
+    /// The session is told that a lease has ended.
+    pub(super) fn end_intent(&mut self, request: RequestId, lease: LeaseId) {
+        let intent = self.intents.by_request.get_mut(&request);
+        if let Some(intent) = intent.filter(|intent| intent.lease == lease) {
+            intent.ended = true;
+        }
+    }
+
+    fn drop_old_intents(&mut self, now: Micros) {
+        for _ in 0..DROPS_PER_STEP {
+            match self.intents.drops.front() {
+                Some(&(at, request, lease)) if at <= now => {
+                    self.intents.drops.pop_front();
+                    let intent = self.intents.by_request.get(&request);
+                    if intent.is_some_and(|intent| intent.lease == lease) {
+                        self.intents.by_request.remove(&request);
+                    }
+                }
+                _ => break,
+            }
+        }
+    }
+
+    /// The intent of a request.
+    pub fn intent(&self, request: RequestId) -> Option<Intent> {
+        self.intents.by_request.get(&request).copied()
+    }
+}
