@@ -4,7 +4,7 @@
 //! fault of ours.
 
 use lingua_core::draws::pick;
-use lingua_scenarios::{AffinityRule, PauseDetect, StoreKind, Swarm, WhenFull};
+use lingua_scenarios::{AffinityRule, Dist, PauseDetect, StoreKind, Swarm, WhenFull};
 use lingua_scenarios::{CapacityCheck, Dur, Fallback, Fault, FaultKind, Policy, Scenario};
 
 use crate::streams::{Purpose, Stream, Streams};
@@ -38,6 +38,9 @@ const POLICIES: [Policy; 5] = [
     Policy::RoundRobin,
 ];
 
+/// Mean latency of a store in another region.
+const FAR_STORE: Dur = Dur::from_millis(20);
+
 /// The scenario that a seed draws from a swarm; without a `[swarm]` section, the scenario itself.
 pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     let mut drawn = Scenario { seed, ..scenario.clone() };
@@ -55,6 +58,10 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     // Drawn last: what else a seed draws does not depend on it.
     if drawn.scheduler.store == StoreKind::Redis {
         drawn.scheduler.store = *choose(&mut stream, &[StoreKind::Redis, StoreKind::RedisCluster]);
+    }
+    if drawn.scheduler.store == StoreKind::RedisCluster && below(&mut stream, 3) == 0 {
+        // A far store: a dispatch is between two of its steps for longer, so crashes find it there.
+        drawn.costs.store_latency = Dist::exponential(FAR_STORE);
     }
     drawn
 }

@@ -9,9 +9,9 @@ use crate::instance::link::Then;
 use crate::instance::slab::Key;
 use crate::instance::{Cx, Instance};
 use crate::{
-    AffinityOutcome, Candidates, ClassId, Directory, Dispatch, Dispatched, Find, Grant, Intended,
-    Intent, MissCause, Move, NodeNum, NodeRef, Op, Open, Outcome, Refusal, Release, Released,
-    Reply, Reserve, Reserved, Target, Via,
+    AffinityOutcome, Candidates, ClassId, Directory, Dispatch, Dispatched, Find, Former, Grant,
+    Intended, Intent, MissCause, Move, NodeNum, NodeRef, Op, Open, Outcome, Refusal, Release,
+    Released, Reply, Reserve, Reserved, Target, Via,
 };
 
 /// One dispatch under way.
@@ -20,6 +20,9 @@ pub(super) struct Walk {
     job: Key,
     dispatch: Dispatch,
     stage: Stage,
+    // The slot of this instance's own attempt before: it is fenced even where the session's slot
+    // has lost its intent.
+    former: Option<Former>,
     // Where the intent points.
     target: Option<Target>,
     // Whether the intent was another instance's.
@@ -81,8 +84,17 @@ impl Walk {
 
 impl Instance {
     /// Starts a dispatch.
-    pub(super) fn walk(&mut self, cx: &mut Cx<'_>, job: Key, dispatch: Dispatch) {
+    pub(super) fn walk(
+        &mut self,
+        cx: &mut Cx<'_>,
+        job: Key,
+        dispatch: Dispatch,
+        former_grant: Option<Grant>,
+    ) {
+        let attempt = dispatch.attempt - 1;
+        let former = |grant: Grant| Former { node: grant.node.num, lease: grant.lease, attempt };
         let mut walk = Box::new(Walk {
+            former: former_grant.map(former),
             job,
             dispatch,
             stage: Stage::Opening,
@@ -144,7 +156,8 @@ impl Instance {
             return;
         }
         self.follow(&mut walk, &intent);
-        let Some(former) = intent.former else {
+        let own = walk.former.take();
+        let Some(former) = intent.former.or(own) else {
             self.ask_target(cx, walk);
             return;
         };

@@ -172,10 +172,10 @@ impl Instance {
         let Some(job) = self.jobs.get_mut(key) else { return };
         job.attempt = attempt;
         job.phase = Phase::Dispatching;
-        job.grant = None;
+        let former = job.grant.take();
         cx.send(Output::Work(Work { looked_at: chosen.looked_at }));
         if self.config.cluster {
-            self.walk(cx, key, dispatch);
+            self.walk(cx, key, dispatch, former);
             return;
         }
         let asked = (attempt, dispatch.request);

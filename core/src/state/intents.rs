@@ -57,17 +57,23 @@ impl State {
             let later = intent.attempt > m.attempt;
             return if later { Intended::Superseded } else { Intended::Gone };
         }
+        if intent.is_refused() && intent.lease == m.lease {
+            return Intended::Stands(Intent { ended: false, ..*intent });
+        }
         let seen = intent.target.map(|target| target.node) == m.from && intent.lease == m.lease;
         if !seen || intent.ended {
             return Intended::Stands(*intent);
         }
         intent.target = m.to;
-        let intent = *intent;
-        if m.to.is_none() {
-            // Refusals are not stored.
-            self.intents.by_request.remove(&m.request);
+        let told = *intent;
+        match m.to {
+            Some(_) => {}
+            // Refusals are not stored; that there was a later attempt is, or an earlier one would
+            // be answered anew.
+            None if told.attempt > 1 => intent.ended = true,
+            None => drop(self.intents.by_request.remove(&m.request)),
         }
-        Intended::Stands(intent)
+        Intended::Stands(told)
     }
 
     /// The session is told that a lease has ended.

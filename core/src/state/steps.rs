@@ -36,6 +36,13 @@ pub struct Intent {
     pub ended: bool,
 }
 
+impl Intent {
+    /// Whether no node took the attempt.
+    pub(super) fn is_refused(&self) -> bool {
+        self.ended && self.target.is_none()
+    }
+}
+
 /// An attempt that was followed by a later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Former {

@@ -168,8 +168,14 @@ impl Both {
             expected.target = to;
             match to {
                 Some(_) => self.cluster.intents.insert(request(r), expected),
+                // A later attempt is remembered, though it was refused.
+                None if attempt > 1 => {
+                    self.cluster.intents.insert(request(r), Intent { ended: true, ..expected })
+                }
                 None => self.cluster.intents.remove(&request(r)),
             };
+        } else if intent.ended && intent.target.is_none() && lease == intent.lease {
+            expected.ended = false;
         }
         prop_assert_eq!(intended, Intended::Stands(expected));
         Ok(())

@@ -38,7 +38,8 @@ pub(crate) struct Trace(Option<Box<Recording>>);
 struct Recording {
     sink: Sink,
     world: Track,
-    store: Option<StoreTracks>,
+    // One per server of a shared store.
+    store: Vec<StoreTracks>,
     instances: Vec<InstanceTrack>,
     nodes: Vec<NodeTracks>,
 }
@@ -73,20 +74,22 @@ impl Trace {
     pub(crate) fn new<'a>(
         out: Box<dyn Write>,
         events_max: u64,
-        shared_store: bool,
+        store_servers: usize,
         instances: usize,
         nodes: impl Iterator<Item = &'a str>,
     ) -> Self {
         let mut sink = Sink::new(out, events_max);
         let world = sink.process("world", "faults");
-        let store = shared_store.then(|| {
-            let steps = sink.process("store", "steps");
+        let store = |at| {
+            let name = if store_servers == 1 { "store".into() } else { format!("store {at}") };
+            let steps = sink.process(&name, "steps");
             StoreTracks {
                 steps,
                 state: sink.thread(steps.process, "state"),
                 stalled_until: Micros::ZERO,
             }
-        });
+        };
+        let store = (0..store_servers).map(store).collect();
         let instance = |at| {
             let messages = sink.process(&format!("instance {at}"), "messages");
             InstanceTrack { messages, starts: 1, busy_until: Nanos(0) }
@@ -146,10 +149,17 @@ impl Trace {
         recording.sink.instant(instance.messages, &"start", now.into());
     }
 
-    /// The store takes a step: it arrives, starts and ends (nanoseconds).
-    pub(crate) fn step(&mut self, from: InstanceId, op: &Op, arrives: Micros, span: [u64; 2]) {
+    /// A server of the store takes a step: it arrives, starts and ends (nanoseconds).
+    pub(crate) fn step(
+        &mut self,
+        at: usize,
+        from: InstanceId,
+        op: &Op,
+        arrives: Micros,
+        span: [u64; 2],
+    ) {
         let Some(recording) = &mut self.0 else { return };
-        let Some(store) = &recording.store else { return };
+        let store = &recording.store[at];
         let (name, session) = names::step(op);
         let [starts, ends] = span.map(Nanos);
         recording.sink.slice(Slice {
@@ -166,10 +176,10 @@ impl Trace {
         });
     }
 
-    /// The store carries out nothing until then.
-    pub(crate) fn store_stalls(&mut self, now: Micros, until: Micros) {
+    /// A server of the store carries out nothing until then.
+    pub(crate) fn store_stalls(&mut self, at: usize, now: Micros, until: Micros) {
         let Some(recording) = &mut self.0 else { return };
-        let Some(store) = &mut recording.store else { return };
+        let store = &mut recording.store[at];
         let from = now.max(store.stalled_until);
         if from < until {
             store.stalled_until = until;
@@ -184,10 +194,10 @@ impl Trace {
         }
     }
 
-    /// A copy of the store takes over.
-    pub(crate) fn store_fails_over(&mut self, now: Micros) {
+    /// A server's copy takes over.
+    pub(crate) fn store_fails_over(&mut self, at: usize, now: Micros) {
         let Some(recording) = &mut self.0 else { return };
-        let Some(store) = &recording.store else { return };
+        let store = &recording.store[at];
         recording.sink.instant(store.state, &"failover", now.into());
     }
 

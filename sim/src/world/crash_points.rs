@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lingua_core::{Home, InstanceId, Intended, NodeNum, Op, Released, Reply, RequestId, Reserved};
 
 use crate::world::World;
-use crate::world::store::{CLUSTER, shard_of};
+use crate::world::store::{CLUSTER, server_of};
 
 /// The crash points of DESIGN section 2: a swarm that never reaches one says so.
 const MARKS: [&str; 13] = [
@@ -129,13 +129,13 @@ impl World {
     }
 
     /// A server of the Cluster fails over in the middle of dispatches.
-    pub(super) fn note_failover(&mut self, shard: usize) {
+    pub(super) fn note_failover(&mut self, server: usize) {
         for (request, (stage, _)) in &self.store.crash_points.last {
-            if shard_of(Home::Session(request.session), CLUSTER) == shard {
+            if server_of(Home::Session(request.session), CLUSTER) == server {
                 self.recorder.mark("failover_of_session");
             }
             if let Stage::Granted(node) | Stage::Refused(node) = *stage
-                && shard_of(Home::Node(node), CLUSTER) == shard
+                && server_of(Home::Node(node), CLUSTER) == server
             {
                 self.recorder.mark("failover_of_node");
             }

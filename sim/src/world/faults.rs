@@ -8,7 +8,7 @@ use lingua_scenarios::{Fault, FaultKind, Scenario};
 
 use crate::setup::{self, Names};
 use crate::streams::{Purpose, Stream, Streams};
-use crate::world::store::{CLUSTER, shard_of};
+use crate::world::store::{CLUSTER, server_of};
 use crate::world::{Event, World};
 
 struct Planned {
@@ -18,7 +18,7 @@ struct Planned {
     victims: Vec<u32>,
     model: Option<ModelId>,
     // The server of a Cluster that stalls or fails over.
-    shard: usize,
+    store_server: usize,
     active: bool,
     stream: Stream,
 }
@@ -34,7 +34,7 @@ impl Faults {
             among: among(scenario, fault),
             victims: Vec::new(),
             model: fault.model.as_deref().map(|model| names.model(model)),
-            shard: 0,
+            store_server: 0,
             active: false,
             stream: streams.stream(Purpose::Faults, 16 + at as u64),
         });
@@ -93,7 +93,7 @@ impl World {
             let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
             let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
             planned.victims = draw(&mut planned.stream, planned.among.clone(), count);
-            planned.shard = pick(planned.stream.word(), CLUSTER as u32) as usize;
+            planned.store_server = pick(planned.stream.word(), CLUSTER as u32) as usize;
             let begins = setup::micros(fault.at);
             let begin = Event::Fault(at as u16, true);
             let ends = fault.lasts.map(|lasts| begins + setup::micros(lasts));
@@ -119,7 +119,7 @@ impl World {
         let fault = planned.fault.clone();
         let victims = planned.victims.clone();
         let server = fault.instance.unwrap_or(0) as u16;
-        let shard = self.store.is_cluster().then_some(planned.shard);
+        let store_server = self.store.is_cluster().then_some(planned.store_server);
         let lasts = fault.lasts.map_or(Micros::secs(5), setup::micros);
         self.recorder.mark(name(fault.kind));
         self.trace.fault(self.now, name(fault.kind), begins);
@@ -153,14 +153,14 @@ impl World {
                 self.queue.push(self.now + lasts, Event::Restart(server));
             }
             (FaultKind::StoreStall, true) => {
-                self.store_stalls(shard, lasts);
+                self.store_stalls(store_server, lasts);
             }
             // State in the instance's own process has no replica to fail over to.
             (FaultKind::StoreFailover, true) if self.is_remote() => {
                 if let Some(replica) = self.store.checkpoint.take() {
-                    self.lose_writes(*replica, shard);
-                    self.trace.store_fails_over(self.now);
-                    self.store_stalls(shard, lasts);
+                    self.lose_writes(*replica, store_server);
+                    self.trace.store_fails_over(store_server.unwrap_or(0), self.now);
+                    self.store_stalls(store_server, lasts);
                 }
             }
             (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
@@ -179,19 +179,19 @@ impl World {
     }
 
     /// What a server's replica has not seen is lost; on a Cluster, only in its slots.
-    fn lose_writes(&mut self, replica: State, shard: Option<usize>) {
-        match shard {
+    fn lose_writes(&mut self, replica: State, server: Option<usize>) {
+        match server {
             None => self.watch.fail_over(replica),
-            Some(shard) => {
-                self.note_failover(shard);
-                self.watch.fail_over_slots(replica, |home| shard_of(home, CLUSTER) == shard);
+            Some(server) => {
+                self.note_failover(server);
+                self.watch.fail_over_slots(replica, |home| server_of(home, CLUSTER) == server);
             }
         }
     }
 
-    fn store_stalls(&mut self, shard: Option<usize>, lasts: Micros) {
-        let until = self.store.stall(shard, self.now + lasts);
-        self.trace.store_stalls(self.now, until);
+    fn store_stalls(&mut self, server: Option<usize>, lasts: Micros) {
+        let until = self.store.stall(server, self.now + lasts);
+        self.trace.store_stalls(server.unwrap_or(0), self.now, until);
     }
 
     fn hang(&mut self, victims: &[u32], begins: bool) {

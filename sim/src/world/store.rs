@@ -18,7 +18,7 @@ pub(super) const CLUSTER: usize = 3;
 
 /// One server.
 #[derive(Debug, Default)]
-pub(super) struct Shard {
+pub(super) struct StoreServer {
     // Nanoseconds of virtual time until which it is busy.
     busy_until: u64,
     pub(super) busy: u64,
@@ -26,7 +26,7 @@ pub(super) struct Shard {
 }
 
 pub(super) struct Store {
-    pub(super) shards: Vec<Shard>,
+    pub(super) servers: Vec<StoreServer>,
     pub(super) crash_points: CrashPoints,
     pub(super) ops: u64,
     pub(super) heartbeat_ops: u64,
@@ -43,7 +43,7 @@ impl Store {
     pub(super) fn new(scheduler: &Scheduler, streams: &Streams) -> Self {
         let count = if scheduler.store == StoreKind::RedisCluster { CLUSTER } else { 1 };
         Self {
-            shards: (0..count).map(|_| Shard::default()).collect(),
+            servers: (0..count).map(|_| StoreServer::default()).collect(),
             crash_points: CrashPoints::default(),
             ops: 0,
             heartbeat_ops: 0,
@@ -57,33 +57,33 @@ impl Store {
     }
 
     pub(super) fn is_cluster(&self) -> bool {
-        self.shards.len() > 1
+        self.servers.len() > 1
     }
 
     /// Busy time of the busiest server, nanoseconds.
     pub(super) fn busiest(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.busy).max().unwrap_or(0)
+        self.servers.iter().map(|server| server.busy).max().unwrap_or(0)
     }
 
     /// A server, or all of them, carries out nothing until then; tells when the stall ends.
     pub(super) fn stall(&mut self, only: Option<usize>, until: Micros) -> Micros {
         let mut ends = until;
-        for (at, shard) in self.shards.iter_mut().enumerate() {
+        for (at, server) in self.servers.iter_mut().enumerate() {
             if only.is_none_or(|only| only == at) {
-                shard.stalled_until = shard.stalled_until.max(until);
-                ends = ends.max(shard.stalled_until);
+                server.stalled_until = server.stalled_until.max(until);
+                ends = ends.max(server.stalled_until);
             }
         }
         ends
     }
 
     fn is_stalled(&self, now: Micros) -> bool {
-        self.shards.iter().any(|shard| shard.stalled_until > now)
+        self.servers.iter().any(|server| server.stalled_until > now)
     }
 }
 
 /// The server that serves a home's slot.
-pub(super) fn shard_of(home: Home, shards: usize) -> usize {
+pub(super) fn server_of(home: Home, servers: usize) -> usize {
     let hash = match home {
         Home::Session(session) => mix(session.0),
         Home::Node(node) => mix(1 << 32 | u64::from(node.0)),
@@ -91,7 +91,7 @@ pub(super) fn shard_of(home: Home, shards: usize) -> usize {
         Home::Model(model) => mix(3 << 32 | u64::from(model.0)),
         Home::All => 0,
     };
-    (hash % shards as u64) as usize
+    (hash % servers as u64) as usize
 }
 
 impl World {
@@ -101,20 +101,20 @@ impl World {
             self.recorder.mark("step_cut_off");
             return;
         }
-        let at_shard = self.shard_of(&op);
-        let server = &mut self.servers[usize::from(from)];
+        let at_server = self.store_server_of(&op);
+        let instance = &mut self.servers[usize::from(from)];
         // Commands of one connection keep their order, and a server takes one at a time.
-        let clear = &mut server.steps_clear[at_shard];
+        let clear = &mut instance.steps_clear[at_server];
         let arrives = (at + latency).max(*clear);
         *clear = arrives;
-        let id = server.id;
-        let shard = &mut self.store.shards[at_shard];
-        let starts = (arrives.0 * 1_000).max(shard.busy_until);
-        let starts = starts.max(shard.stalled_until.0 * 1_000);
+        let id = instance.id;
+        let server = &mut self.store.servers[at_server];
+        let starts = (arrives.0 * 1_000).max(server.busy_until);
+        let starts = starts.max(server.stalled_until.0 * 1_000);
         let cost = self.costs.store_op.nanos();
-        shard.busy_until = starts + cost;
-        shard.busy += cost;
-        self.trace.step(id, &op, arrives, [starts, starts + cost]);
+        server.busy_until = starts + cost;
+        server.busy += cost;
+        self.trace.step(at_server, id, &op, arrives, [starts, starts + cost]);
         let late = self.faults.late_release(&op, &mut self.store.losses);
         let done = Micros((starts + cost).div_ceil(1_000)) + late;
         self.recorder.store_latency(done - at + latency);
@@ -125,7 +125,7 @@ impl World {
         self.store.ops += 1;
         self.store.heartbeat_ops += u64::from(matches!(op, Op::Heartbeat(..)));
         let clock = self.now + self.store.clock_ahead;
-        let shard = self.shard_of(op);
+        let at_server = self.store_server_of(op);
         let reply = self.watch.apply(clock, op);
         self.hear_watch();
         if self.store.is_cluster() {
@@ -140,12 +140,12 @@ impl World {
             self.note_lost_reply(op);
             return;
         }
-        self.send_reply(server, from, token, reply, shard);
+        self.send_reply(server, from, token, reply, at_server);
     }
 
-    fn shard_of(&self, op: &Op) -> usize {
-        let shards = self.store.shards.len();
-        if shards == 1 { 0 } else { shard_of(self.watch.state().home(op), shards) }
+    fn store_server_of(&self, op: &Op) -> usize {
+        let servers = self.store.servers.len();
+        if servers == 1 { 0 } else { server_of(self.watch.state().home(op), servers) }
     }
 
     fn reply_is_lost(&mut self) -> bool {
@@ -159,10 +159,10 @@ impl World {
         to: InstanceId,
         token: Token,
         reply: Reply,
-        shard: usize,
+        at_server: usize,
     ) {
         let latency = self.latency(Leg::Store);
-        let clear = &mut self.servers[usize::from(server)].replies_clear[shard];
+        let clear = &mut self.servers[usize::from(server)].replies_clear[at_server];
         let arrives = (self.now + latency).max(*clear);
         *clear = arrives;
         self.post(arrives, Mail::Reply(to, token, Box::new(reply)));

@@ -11,7 +11,8 @@ impl World {
     /// Writes a trace from here on.
     pub(crate) fn trace_to(&mut self, out: Box<dyn Write>, events_max: u64) {
         let nodes = (0..self.nodes.len() as u32).map(|at| self.node_name(at));
-        self.trace = Trace::new(out, events_max, self.is_remote(), self.servers.len(), nodes);
+        let store = if self.is_remote() { self.store.servers.len() } else { 0 };
+        self.trace = Trace::new(out, events_max, store, self.servers.len(), nodes);
     }
 
     /// Ends the trace where the run has ended.

@@ -26,10 +26,13 @@ fn every_planted_defect_is_found() {
     }
 }
 
+/// An instance fences its own former attempt even where the intent is forgotten; another instance,
+/// which only has the intent, cannot.
 #[test]
 fn a_planted_second_attempt_is_found_on_a_cluster() {
-    let set = ["plant=I4", "scheduler.store=redis-cluster", "faults.0.nodes=15"];
-    let broken = run_unbalanced(&load("faults/node-crash.toml", &set)).broken;
+    let drawn = swarm::draw(&load("swarm.toml", &["plant=I4"]), 1);
+    assert_eq!(drawn.scheduler.store, lingua_scenarios::StoreKind::RedisCluster);
+    let broken = run_unbalanced(&drawn).broken;
     assert_eq!(broken.expect("the plant strikes").invariant, "I4");
 }
 
