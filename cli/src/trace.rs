@@ -20,8 +20,10 @@ pub(crate) fn simulate(
     let Some(path) = &args.trace else {
         return Ok((lingua_sim::simulate(scenario, sha256, &mut bar)?, String::new()));
     };
-    let file = File::create(path)
-        .map_err(|error| Failure::Usage(format!("--trace {}: {error}", path.display())))?;
+    let file = File::create(path).map_err(|error| {
+        let path = path.display();
+        Failure::Usage(format!("--trace {path}: {error}; name a file that can be written"))
+    })?;
     let limit = args.trace_limit;
     let run = simulate_traced(scenario, sha256, &mut bar, Box::new(file), limit);
     let (finished, traced) = run?;

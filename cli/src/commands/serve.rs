@@ -19,7 +19,9 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-            Failure::Usage(format!("cannot listen on {}: {error}", args.listen))
+            let listen = args.listen;
+            let mend = "choose another address and port with --listen";
+            Failure::Usage(format!("--listen {listen}: {error}; {mend}"))
         })?;
         let address = listener.local_addr().map_err(ServeError::Listen)?;
         print(&format!(

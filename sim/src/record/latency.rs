@@ -33,21 +33,27 @@ impl Latencies {
     }
 
     /// Dispatch is measured over manual cuts and whole utterances: only there does the client
-    /// know when it had spoken.
-    pub(super) fn arrived(&mut self, now: Micros, assign: &Assign, scheduler: &Scheduler) {
+    /// know when it had spoken. Gives the span where it counts.
+    pub(super) fn arrived(
+        &mut self,
+        now: Micros,
+        assign: &Assign,
+        scheduler: &Scheduler,
+    ) -> Option<Micros> {
         let hangover = match assign.reason {
             None => Micros::ZERO,
             Some(Reason::IsFinal) => Micros(scheduler.hangover_manual.micros()),
             Some(Reason::Pause | Reason::Timeout | Reason::MaxDuration | Reason::MaxLength) => {
-                return;
+                return None;
             }
         };
         if assign.attempt > 1 {
-            return;
+            return None;
         }
         let span = now - assign.sent;
         record(&mut self.dispatch, span);
         record(&mut self.dispatch_net, span - hangover);
+        Some(span)
     }
 
     pub(super) fn answered(&mut self, now: Micros, last: &Final) {

@@ -115,8 +115,9 @@ impl Recorder {
     ) {
         if counted {
             self.jobs.dispatched += 1;
-            self.latencies.arrived(now, assign, scheduler);
-            self.series.dispatched(now - assign.sent);
+            if let Some(span) = self.latencies.arrived(now, assign, scheduler) {
+                self.series.dispatched(span);
+            }
         }
     }
 
