@@ -5,6 +5,7 @@ use std::path::Path;
 use lingua_reports::number::{decimal, percent};
 use lingua_reports::run::Run;
 use lingua_reports::table::{Align, Cell, Table};
+use lingua_reports::theory;
 
 use super::choice_cases::groups;
 use super::replicated::{Replicated, command, replicate};
@@ -42,11 +43,11 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
          with the same load met the same arrivals. Erlang B is the floor that no scheduler without \
          a queue can beat, shown where its model holds. Nodes used: those that got a job, of those \
          in service at the end. A pinned session refuses at least Erlang B of the slots that its \
-         pool has left: 38.0 % where 200 slots meet 320 jobs. Below 60 s an affinity ends before \
-         speakers who pause go on; above 5 minutes little is won. Of 10, 12 and 16 slots the \
-         documented reservation fills 2: it compares strings. Oversold, affinity and segments \
-         are counts per run.\n",
-        table.to_markdown()
+         pool has left: {} where 200 slots meet 320 jobs. Below 60 s an affinity ends before \
+         speakers who pause go on. The documented reservation compares strings, and \"2\" is not \
+         less than \"10\". Oversold, affinity and segments are counts per run.\n",
+        table.to_markdown(),
+        percent(theory::erlang_b(200, 320.0)),
     ))
 }
 

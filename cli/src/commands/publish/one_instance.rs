@@ -113,7 +113,7 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
         let mut cells = vec![Cell::from(quantity.name), Cell::from(quantity.document)];
         cells.extend(found.iter().map(|found| Cell::from(found.shown.as_str())));
         cells.extend([Cell::from("server"), Cell::from("load generator")]);
-        cells.push(Cell::from(if ours.open { "not reached" } else { "scheduler CPU (p99)" }));
+        cells.push(Cell::from(ours.first_limit.as_str()));
         cells.push(Cell::from(ours.inputs.as_str()));
         cells.push(Cell::code(&ours.command));
         table.row(cells);
@@ -158,7 +158,7 @@ fn on_threads<T: Sync, R: Send>(
 /// What a search found over all seeds.
 struct Found {
     shown: String,
-    open: bool,
+    first_limit: String,
     inputs: String,
     command: String,
 }
@@ -183,7 +183,7 @@ fn search(dir: &Path, quantity: &Quantity, style: &[&str]) -> Result<Found, Fail
     }
     Ok(Found {
         shown: if first.open { format!("> {value}") } else { value },
-        open: first.open,
+        first_limit: if first.open { "not reached".into() } else { first.run.first_limit.clone() },
         inputs: inputs(&first.run),
         command,
     })
