@@ -84,22 +84,15 @@ pub fn table(rows: &[CapacityRow]) -> Table {
         ("seed", Align::Right),
         ("command", Align::Left),
     ]);
-    let known = |value: Option<f64>| value.map_or_else(|| Cell::new("–", ""), Cell::decimal);
     for row in rows {
-        table.row([
-            Cell::from(row.nodes),
-            Cell::from(row.policy.as_str()),
-            Cell::from(u64::from(row.instances)),
-            known(row.load),
-            known(row.largest_rate),
-            known(row.ci95),
-            Cell::from(row.first_limit.as_str()),
+        let origin = [
             Cell::from(row.expectation.as_str()),
             Cell::from(row.measured.join(", ")),
             Cell::from(row.assumed.join(", ")),
             Cell::new(row.seed.to_string(), row.seed.to_string()),
             Cell::from(row.command.as_str()),
-        ]);
+        ];
+        table.row(found(row).into_iter().chain(origin));
     }
     table
 }
@@ -115,19 +108,24 @@ pub fn short_table(rows: &[CapacityRow]) -> Table {
         ("± 95 %", Align::Right),
         ("first limit", Align::Left),
     ]);
-    let known = |value: Option<f64>| value.map_or_else(|| Cell::new("–", ""), Cell::decimal);
     for row in rows {
-        table.row([
-            Cell::from(row.nodes),
-            Cell::from(row.policy.as_str()),
-            Cell::from(u64::from(row.instances)),
-            known(row.load),
-            known(row.largest_rate),
-            known(row.ci95),
-            Cell::from(row.first_limit.as_str()),
-        ]);
+        table.row(found(row));
     }
     table
+}
+
+/// The columns that both tables have.
+fn found(row: &CapacityRow) -> [Cell; 7] {
+    let known = |value: Option<f64>| value.map_or_else(|| Cell::new("–", ""), Cell::decimal);
+    [
+        Cell::from(row.nodes),
+        Cell::from(row.policy.as_str()),
+        Cell::from(u64::from(row.instances)),
+        known(row.load),
+        known(row.largest_rate),
+        known(row.ci95),
+        Cell::from(row.first_limit.as_str()),
+    ]
 }
 
 /// `capacity.csv`: every column, every digit.

@@ -14,8 +14,8 @@ use lingua_core::Micros;
 
 use level::{Level, NONE, SLOT_BITS};
 
-/// A fine slot lasts 2^6 = 64 µs; the fine level, and so a coarse slot, 0.26 s; all coarse slots
-/// 18 minutes. What is due later waits in a heap of its own.
+/// A fine slot lasts 2^5 = 32 µs; the fine level, and so a coarse slot, 0.13 s; all coarse slots
+/// 9 minutes. What is due later waits in a heap of its own.
 const FINE_BITS: u32 = 5;
 
 #[derive(Debug, Clone, Copy)]

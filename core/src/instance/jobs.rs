@@ -198,9 +198,7 @@ impl Instance {
         let Some(job) = current else {
             // The job ended while its slot was asked for.
             if let Outcome::Granted(grant) = dispatched.outcome {
-                self.counters.late_grants += 1;
-                let (node, lease) = (grant.node, grant.lease);
-                self.release(cx, Release { node, lease, attempt, request });
+                self.give_back_late(cx, grant, attempt, request);
             }
             return;
         };

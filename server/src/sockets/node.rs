@@ -9,7 +9,7 @@ use lingua_core::{Capabilities, InstanceId, Lang, Languages, Register, Report, S
 use lingua_protocol::{
     AsrPartial, Base64, EmptyReason, ErrorCode, ErrorMessage, FromNode, JobAssign, JobResult,
     LanguageList, NodeAsrPartial, NodeHeartbeat, NodeId, NodeRegister, Note, Pipeline, Real,
-    ToNode, Transcript, TranslationResult, UiEvent, UiEventKind, UiStatus,
+    Transcript, TranslationResult, UiEvent, UiEventKind, UiStatus,
 };
 
 use crate::Shared;
@@ -31,12 +31,11 @@ pub(super) struct NodePeer {
     outbox: Outbox,
     id: Option<NodeId>,
     replies: Vec<Utf8Bytes>,
-    json: Vec<u8>,
 }
 
 impl NodePeer {
     pub(super) fn new(shared: Arc<Shared>, socket: SocketId, outbox: Outbox) -> Self {
-        Self { shared, socket, outbox, id: None, replies: Vec::new(), json: Vec::new() }
+        Self { shared, socket, outbox, id: None, replies: Vec::new() }
     }
 
     fn register(&mut self, said: NodeRegister<'_>) -> Result<Event, Utf8Bytes> {
@@ -168,11 +167,7 @@ impl Peer for NodePeer {
     fn encode(&mut self, message: Outgoing) -> Message {
         match message {
             Outgoing::Text(text) => Message::Text(text),
-            Outgoing::Job(job) => {
-                self.json.clear();
-                ToNode::from(assign(&job)).to_json(&mut self.json);
-                Message::Text(wire::utf8(self.json.clone()))
-            }
+            Outgoing::Job(job) => Message::Text(text!(ToNode, assign(&job))),
             Outgoing::Close(_) => unreachable!("the socket's task ends at a close"),
         }
     }
