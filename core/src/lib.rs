@@ -7,9 +7,12 @@
 //! - [`State`] is what all schedulers share. [`State::apply`] is its only way to change: one
 //!   [`Op`], one atomic step, one [`Reply`].
 //! - [`instance::Instance`] is one scheduler process without input and output of its own.
+//! - [`ring`] says where rooms and tenants live.
+//! - [`claim`] shares the duties that one instance at a time must do.
 //! - [`select`] holds the policies: which nodes to try, from what an instance knows.
 
 pub mod affinity;
+pub mod claim;
 pub mod draws;
 pub mod finalize;
 mod ids;
@@ -19,6 +22,7 @@ mod lookup;
 mod presence;
 mod promises;
 mod rank_set;
+pub mod ring;
 pub mod select;
 mod state;
 mod time;

@@ -57,6 +57,13 @@ impl RankSet {
         true
     }
 
+    /// Removes all members.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.tree.clear();
+        self.len = 0;
+    }
+
     /// The member with `rank` members below it.
     ///
     /// # Panics
