@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use lingua_core::claim::Tolerance;
 use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
+    /// Show how many duties each scheduler instance may hold, and which deaths that survives.
+    ClaimPlan(ClaimPlan),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
@@ -173,6 +176,27 @@ pub(crate) struct Theory {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ClaimPlan {
+    /// Duties: shards of rooms and tenants, and background tasks.
+    #[arg(long, value_name = "K", allow_hyphen_values = true, value_parser = count)]
+    pub(crate) jobs: usize,
+    /// Instances.
+    #[arg(long, value_name = "S", allow_hyphen_values = true, value_parser = count)]
+    pub(crate) instances: usize,
+    /// Deaths at once that the limits leave room for, from 1: one number for all instances, or one
+    /// for each.
+    #[arg(
+        long,
+        value_name = "N,N,...",
+        allow_hyphen_values = true,
+        value_delimiter = ',',
+        default_value = "1",
+        value_parser = tolerance
+    )]
+    pub(crate) tolerance: Vec<Tolerance>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Import {
     /// Recorded exchange, one JSON object a line.
     pub(crate) file: PathBuf,
@@ -189,6 +213,17 @@ pub(crate) struct EngineBench {
     /// Seed.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// A whole number that is not negative.
+fn count(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "give a whole number from 0".to_owned())
+}
+
+/// A whole number from 1.
+fn tolerance(text: &str) -> Result<Tolerance, String> {
+    let n = text.trim().parse().map_err(|_| "give a whole number from 1".to_owned())?;
+    Tolerance::new(n).map_err(|error| error.to_string())
 }
 
 /// `A..B`, both included.

@@ -41,6 +41,9 @@ pub(crate) enum Failure {
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),
+    /// Duties that cannot be planned.
+    #[error("error: {0}")]
+    Plan(#[from] lingua_core::claim::PlanError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
+        Command::ClaimPlan(args) => commands::claim_plan::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),

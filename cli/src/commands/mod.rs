@@ -2,6 +2,7 @@
 
 pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod claim_plan;
 pub(crate) mod compare;
 pub(crate) mod engine_bench;
 pub(crate) mod import;

@@ -66,6 +66,11 @@ fn bad_input_is_exit_code_2_and_one_clear_message() {
         &["capacity", "bad.toml", "--need", "nodes=3"],
         &["import", "missing.jsonl"],
         &["theory", "no such row"],
+        &["claim-plan", "--jobs", "-1", "--instances", "3"],
+        &["claim-plan", "--jobs", "10", "--instances", "0"],
+        &["claim-plan", "--jobs", "10", "--instances", "3", "--tolerance", "0"],
+        &["claim-plan", "--jobs", "10", "--instances", "3", "--tolerance", "-1,1,1"],
+        &["claim-plan", "--jobs", "10", "--instances", "3", "--tolerance", "1,1"],
     ] {
         let out = lingua(dir.path(), args);
         assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stdout));
@@ -197,4 +202,34 @@ fn runs_of_several_seeds_are_compared_seed_by_seed() {
     assert!(code == 2 && told.contains("B has 1;"), "{told}");
     let (code, told) = compare("a", "other", "p99=10%");
     assert!(code == 2 && told.contains("seed 1: the runs met different arrivals"), "{told}");
+}
+
+#[test]
+fn a_plan_of_duties_shows_limits_and_the_deaths_they_survive() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |args: &[&str]| {
+        let out = lingua(dir.path(), &[&["claim-plan"], args].concat());
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        (text(&out.stdout), text(&out.stderr))
+    };
+    let row = |told: &str, cells: &[&str]| {
+        let found = told.lines().any(|line| line.split_whitespace().eq(cells.iter().copied()));
+        assert!(found, "{cells:?} is missing:\n{told}");
+    };
+    let (told, warned) =
+        plan(&["--jobs", "10", "--instances", "5", "--tolerance", "1,1,2,3,4"]);
+    for limits in [["1..2", "1", "3", "7"], ["3", "2", "4", "6"], ["4", "3", "6", "4"]] {
+        row(&told, &limits);
+    }
+    row(&told, &["5", "4", "11", "0"]);
+    row(&told, &["2", "4..5", "10", "yes", "10", "of", "10"]);
+    row(&told, &["3", "3..5", "6", "4", "short", "5", "of", "10"]);
+    assert!(told.contains("Any 2 deaths at once are survived"), "{told}");
+    assert_eq!(warned, "");
+    let (told, warned) = plan(&["--jobs", "9", "--instances", "1"]);
+    row(&told, &["1", "1", "10", "0"]);
+    assert!(warned.contains("at least 3"), "{warned}");
+    let (told, warned) = plan(&["--jobs", "9", "--instances", "3", "--tolerance", "7"]);
+    row(&told, &["1..3", "7", "10", "0"]);
+    assert_eq!(warned, "", "a tolerance above the instances is legal");
 }

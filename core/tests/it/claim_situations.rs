@@ -1,6 +1,5 @@
 //! The documented tables and situations, with their figures.
 
-use lingua_core::Micros;
 use lingua_core::claim::*;
 
 use crate::claim_script::{Script, id};
