@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };
