@@ -146,20 +146,26 @@ impl Node {
 
     fn take(&mut self, frame: &str) {
         let at = self.context.clock.now();
-        match wire::leading_type(frame) {
-            Some("job_assign") => match serde_json::from_str(frame) {
+        let is_job = match wire::leading_type(frame) {
+            Some(name) => name == "job_assign",
+            // Some schedulers write the type elsewhere.
+            None => matches!(ToNode::parse(frame), Ok(ToNode::JobAssign(_))),
+        };
+        if is_job {
+            match serde_json::from_str(frame) {
                 Ok(assign) => self.work(&assign, at),
                 Err(_) => self.context.observer().findings.malformed += 1,
-            },
-            _ => match ToNode::parse(frame) {
-                Ok(ToNode::JobCancel(JobCancel { job_id, .. })) => {
-                    if self.desk.cancel(job_id.as_str(), at) {
-                        self.tell_level(at);
-                    }
+            }
+            return;
+        }
+        match ToNode::parse(frame) {
+            Ok(ToNode::JobCancel(JobCancel { job_id, .. })) => {
+                if self.desk.cancel(job_id.as_str(), at) {
+                    self.tell_level(at);
                 }
-                Ok(_) => {}
-                Err(_) => self.context.observer().findings.malformed += 1,
-            },
+            }
+            Ok(_) => {}
+            Err(_) => self.context.observer().findings.malformed += 1,
         }
     }
 
