@@ -1,5 +1,6 @@
 //! What a run says, in words and tables: the one source of terminal, Markdown and page.
 
+mod load;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -141,6 +142,10 @@ pub fn key_figures(run: &Run) -> Vec<KeyFigure> {
         note: format!("busiest node; Jain index {}", decimal(run.fairness.jain)),
         tone: Tone::Plain,
     });
+    if let Some(load) = &run.load {
+        figures.extend(load::figures(load));
+        return figures;
+    }
     figures.push(scheduler(run));
     let limit = if run.first_limit.is_empty() { "unknown" } else { &run.first_limit };
     figures.push(KeyFigure {
