@@ -11,6 +11,7 @@ use lingua_reports::summary;
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::observer::Observer;
+use crate::shard::Shard;
 use crate::{Options, Target, judge};
 
 /// What was measured besides the accounts.
@@ -120,6 +121,9 @@ fn setting(
     ]);
     if matches!(options.target, Target::Own(_)) {
         setting.insert("policy".to_owned(), format!("{:?}", scenario.scheduler.policy));
+    }
+    if options.shard != Shard::default() {
+        setting.insert("shard".to_owned(), options.shard.to_string());
     }
     if options.speed != 1.0 {
         setting.insert("speed".to_owned(), options.speed.to_string());
