@@ -12,7 +12,7 @@ use lingua_scenarios::{Loaded, Scenario};
 
 use crate::observer::Observer;
 use crate::shard::Shard;
-use crate::{Options, Target, judge};
+use crate::{Options, Target, judge, plan};
 
 /// What was measured besides the accounts.
 #[derive(Debug, Default)]
@@ -70,7 +70,8 @@ fn record(loaded: &Loaded, options: &Options, observer: &Observer, duration_s: f
         scenario: ScenarioRef { name: scenario.title.clone(), sha256: loaded.sha256.clone() },
         seed: scenario.seed,
         digest: String::new(),
-        arrivals_digest: String::new(),
+        arrivals_digest: plan::digest(scenario, options.speed)
+            .map_or_else(|_| String::new(), |digest| format!("{digest:016x}")),
         verdict: Verdict::Ok,
         reasons: Vec::new(),
         duration_s,

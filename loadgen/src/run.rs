@@ -146,7 +146,7 @@ impl Watch<'_> {
         let before = Gauge::read();
         fleet::start(&context, scenario);
         talkers::start(&context, scenario, options, self.disguise.as_ref())?;
-        let interrupted = tokio::signal::ctrl_c();
+        let interrupted = interrupted();
         tokio::pin!(interrupted);
         let work = async {
             self.connect().await;
@@ -158,7 +158,7 @@ impl Watch<'_> {
         tokio::select! {
             () = work => {}
             () = outages::suffer(&context, scenario, scheduler, &mut down) => {}
-            _ = &mut interrupted => measured.stopped = Some("interrupted".into()),
+            () = &mut interrupted => measured.stopped = Some("interrupted".into()),
         }
         measured.outages = down;
         measured.books = context.ledger.books();
@@ -261,6 +261,24 @@ impl Watch<'_> {
         self.watcher.at(&snapshot);
         now
     }
+}
+
+/// Ctrl-C, or SIGTERM from whoever runs the process: everything is closed before it ends.
+async fn interrupted() {
+    let from_person = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = from_person => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a handler the process dies of the signal, as any other does.
+    let _ = from_person.await;
 }
 
 /// Time until a date; none where it is past.

@@ -16,6 +16,8 @@ pub(crate) struct Arrival {
     pub(crate) speech_us: u64,
     /// The uniform number that decides how long a node works.
     pub(crate) work: f64,
+    /// Its number among all that were drawn.
+    pub(crate) number: u64,
 }
 
 /// The bare jobs of one group, in order.
@@ -28,6 +30,7 @@ pub(crate) struct Arrivals {
     shard: Shard,
     disguise: Option<Disguise>,
     count: u64,
+    drawn: u64,
     // When the next one comes, and after which none does.
     next: u64,
     end: u64,
@@ -73,6 +76,7 @@ impl Arrivals {
             shard: Shard::default(),
             disguise: None,
             count: 0,
+            drawn: 0,
             next: 0,
             end: scenario.duration.micros(),
         };
@@ -138,19 +142,23 @@ impl Arrivals {
                 pair: call.pair,
                 speech_us: call.speech.micros(),
                 work: self.service.uniform(),
+                number: self.drawn,
             };
+            self.drawn += 1;
             let arrival = Arrival { pair: self.disguised(&arrival.pair), ..arrival };
             return Ok((arrival.at < self.end).then_some(arrival));
         }
         while self.next < self.end {
             let at = self.next;
             let work = self.service.uniform();
+            let number = self.drawn;
+            self.drawn += 1;
             self.draw_gap();
             let kept = self.is_kept(at);
             let which = choose(&mut self.arrivals, &self.weights);
             if kept {
                 let pair = self.pairs[which].clone();
-                return Ok(Some(Arrival { at, pair, speech_us: 0, work }));
+                return Ok(Some(Arrival { at, pair, speech_us: 0, work, number }));
             }
         }
         Ok(None)

@@ -4,8 +4,10 @@
 
 mod arrivals;
 mod comers;
+mod digest;
 mod talker;
 
 pub(crate) use arrivals::{Arrival, Arrivals, rate_of};
 pub(crate) use comers::Comers;
+pub(crate) use digest::digest;
 pub(crate) use talker::{Group, Step, Talker};
