@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod engine_bench;
 pub(crate) mod import;
 pub(crate) mod pools;
+pub(crate) mod probe;
 pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
