@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
     Serve(Serve),
+    /// See from outside whether a scheduler shows what any Lingua scheduler must.
+    Probe(Probe),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -72,6 +74,38 @@ pub(crate) struct Serve {
     /// Concurrent jobs of a node that names no maximum.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) max_jobs: u16,
+}
+
+/// Opens a few nodes and sessions of its own, under private language codes, and judges what they
+/// hear. Takes about two minutes.
+///
+/// Exit codes: 0 all passed · 2 bad usage · 3 a behaviour failed · 4 no scheduler there.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Probe {
+    /// The scheduler, ws://host:port; absent: one of our own is started and drained.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Only this behaviour; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Explain the behaviours and end.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Write verdicts and frames as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write verdicts as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Probe a target that is not this machine.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) drain: Option<String>,
+    /// Shell command that restarts the scheduler's Redis, for the behaviour `redis-restart`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) redis_restart: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -60,6 +60,12 @@ pub(crate) enum Failure {
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    /// An address that names no scheduler.
+    #[error("error: {0}")]
+    Target(#[from] lingua_loadgen::probe::TargetError),
+    /// There is no scheduler to measure.
+    #[error("error: {0}")]
+    Unreachable(#[from] lingua_loadgen::probe::Unreachable),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),
@@ -90,7 +96,10 @@ impl From<lingua_sim::SimError> for Failure {
 
 impl Failure {
     pub(crate) fn code(&self) -> Code {
-        Code::BadInput
+        match self {
+            Self::Unreachable(_) => Code::Void,
+            _ => Code::BadInput,
+        }
     }
 }
 

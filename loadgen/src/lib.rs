@@ -16,6 +16,7 @@ pub mod pacer;
 mod plan;
 mod report;
 mod run;
+pub mod probe;
 pub mod socket;
 mod tag;
 mod talkers;

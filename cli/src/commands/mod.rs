@@ -7,6 +7,7 @@ pub(crate) mod engine_bench;
 pub(crate) mod import;
 pub(crate) mod load;
 pub(crate) mod pools;
+pub(crate) mod probe;
 pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
