@@ -16,6 +16,35 @@ pub struct Config {
     pub max_jobs: u16,
     /// What bounds peers.
     pub limits: Limits,
+    /// What bounds rooms.
+    pub rooms: RoomLimits,
+}
+
+/// Bounds on rooms.
+#[derive(Debug, Clone, Copy)]
+pub struct RoomLimits {
+    /// Rooms at once, at most 450,000: half of all codes, so that a code is hard to guess.
+    pub rooms: usize,
+    /// Members of one room, at most 1,024.
+    pub members: usize,
+    /// Wrong codes of one session; beyond it its socket is closed.
+    pub wrong_codes: u32,
+    /// A room in which nobody spoke for this long is closed.
+    pub idle: Duration,
+    /// How often that is looked at.
+    pub scan: Duration,
+}
+
+impl Default for RoomLimits {
+    fn default() -> Self {
+        Self {
+            rooms: 10_000,
+            members: 64,
+            wrong_codes: 20,
+            idle: Duration::from_secs(30 * 60),
+            scan: Duration::from_secs(60),
+        }
+    }
 }
 
 /// Bounds on peers.
@@ -61,6 +90,7 @@ impl Default for Config {
             state: StateConfig::default(),
             max_jobs: 4,
             limits: Limits::default(),
+            rooms: RoomLimits::default(),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use lingua_core::instance::{AnswerOutcome, Assign, JobId};
-use lingua_core::{Micros, Needs, Register, Report, SessionId};
-use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, TraceId};
+use lingua_core::{Lang, Micros, Needs, Register, Report, SessionId};
+use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, ShortText, TraceId};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::hub::Stats;
@@ -24,6 +24,8 @@ pub(crate) enum Event {
     Chunk(AudioPiece),
     /// A client sent a whole utterance.
     Utterance(Box<WholeUtterance>),
+    /// A session asks something of a room.
+    Room(SessionId, RoomRequest),
     /// A session is over.
     SessionClosed(SessionId),
     /// A node registered.
@@ -79,6 +81,26 @@ pub(crate) struct UtteranceAudio {
     pub(crate) rate: SampleRate,
 }
 
+/// What a session asks of a room.
+#[derive(Debug)]
+pub(crate) enum RoomRequest {
+    /// A new room, and to be in it.
+    Create(Newcomer),
+    /// To enter a room, where the code may be one.
+    Join(Option<u32>, Newcomer),
+    /// To leave a room.
+    Leave(Option<u32>),
+    /// To hear another member's own voice, or not to.
+    Voice { room: Option<u32>, of: Option<SessionId>, hears: bool },
+}
+
+/// Who enters a room.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) name: Option<ShortText>,
+    pub(crate) preferred: Option<Lang>,
+}
+
 /// A new node.
 #[derive(Debug)]
 pub(crate) struct OpenNode {
@@ -96,7 +118,8 @@ pub(crate) struct NodeAnswer {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) outcome: AnswerOutcome,
-    pub(crate) messages: Vec<Utf8Bytes>,
+    pub(crate) events: Vec<Utf8Bytes>,
+    pub(crate) translation: Option<Utf8Bytes>,
     pub(crate) error: Option<ErrorCode>,
 }
 

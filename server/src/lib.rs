@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-pub use config::{Config, Limits};
+pub use config::{Config, Limits, RoomLimits};
 pub use hub::Stats;
 
 use event::Event;

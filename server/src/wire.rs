@@ -30,6 +30,26 @@ pub(crate) fn parse_session_id(id: &protocol::SessionId) -> Option<SessionId> {
     u64::from_str_radix(digits, 16).ok().map(SessionId)
 }
 
+/// The lowest room code, and how many there are: six digits.
+pub(crate) const ROOM_CODES: (u32, u32) = (100_000, 900_000);
+
+/// Six digits.
+pub(crate) fn room_code(code: u32) -> protocol::RoomCode {
+    protocol::RoomCode::new(&code.to_string()).expect("digits are allowed")
+}
+
+/// The code that six digits give.
+pub(crate) fn parse_room_code(code: &protocol::RoomCode) -> Option<u32> {
+    let (lowest, count) = ROOM_CODES;
+    let code = code.as_str().parse().ok()?;
+    (lowest..lowest + count).contains(&code).then_some(code)
+}
+
+/// A UUID of random bytes.
+pub(crate) fn uuid(random: [u8; 16]) -> String {
+    uuid::Builder::from_random_bytes(random).into_uuid().to_string()
+}
+
 /// The job's name.
 pub(crate) fn job_id(job: JobId) -> protocol::JobId {
     let text = format!("job-{:x}-{:x}-{:x}", job.origin.0, job.slot, job.version);

@@ -179,6 +179,7 @@ impl Instance {
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
+            Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),
             Input::Request(request) => self.take_request(cx, request),
             Input::NodeOpened(register) => self.open_node(cx, register),
             Input::Heartbeat(node, report) => self.take_heartbeat(cx, node, report),

@@ -3,7 +3,9 @@
 //! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
 
 mod answers;
+mod finals;
 mod nodes;
+mod rooms;
 mod sessions;
 mod stats;
 
@@ -16,8 +18,10 @@ use tokio::sync::mpsc;
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::wire;
 use answers::Answers;
 use nodes::Nodes;
+use rooms::Rooms;
 use sessions::Sessions;
 
 pub(crate) use answers::outcome_of;
@@ -34,6 +38,7 @@ pub(crate) struct Hub {
     out: Vec<Output>,
     nodes: Nodes,
     sessions: Sessions,
+    rooms: Rooms,
     answers: Answers,
     counts: stats::Counts,
 }
@@ -48,6 +53,7 @@ impl Hub {
             out: Vec::new(),
             nodes: Nodes::default(),
             sessions: Sessions::default(),
+            rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: stats::Counts::default(),
         }
@@ -57,7 +63,7 @@ impl Hub {
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
         let mut events = Vec::with_capacity(BATCH);
         loop {
-            let due = self.clock.instant(self.instance.next_deadline());
+            let due = self.clock.instant(self.instance.next_deadline().min(self.rooms.next_scan()));
             let sleep = async {
                 match due {
                     Some(due) => tokio::time::sleep_until(due.into()).await,
@@ -78,6 +84,9 @@ impl Hub {
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
             }
+            if self.rooms.next_scan() <= self.clock.now() {
+                self.expire_rooms();
+            }
         }
     }
 
@@ -86,6 +95,7 @@ impl Hub {
             Event::SessionOpened(open) => self.open_session(*open),
             Event::Chunk(piece) => self.take_audio(piece),
             Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::Room(session, request) => self.take_room_request(session, request),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
             Event::Heartbeat(socket, report) => {
@@ -135,8 +145,21 @@ impl Hub {
     }
 }
 
-/// Random words for the policy.
+/// Random words for the policy, random names for peers.
 struct Chance(ChaCha8Rng);
+
+impl Chance {
+    fn uuid(&mut self) -> String {
+        let mut bytes = [0; 16];
+        self.0.fill_bytes(&mut bytes);
+        wire::uuid(bytes)
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u32) -> u32 {
+        (u64::from(self.0.next_u32()) * u64::from(n) >> 32) as u32
+    }
+}
 
 impl Draws for Chance {
     fn words(&mut self, _request: RequestId, _attempt: u32) -> Words {

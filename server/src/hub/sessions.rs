@@ -1,17 +1,21 @@
 //! Sessions: their audio until it belongs to an utterance, and where their answers go.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
 
 use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
-use lingua_core::instance::{Input, Opened, Request, Setup};
-use lingua_core::{RequestId, SessionId};
+use lingua_core::instance::{self, Input, Opened, Setup};
+use lingua_core::{Lang, Needs, SessionId};
 use lingua_protocol::{AudioFormat, TraceId};
 
 use crate::event::{AudioPiece, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance};
 use crate::hub::Hub;
+use crate::hub::answers::Receivers;
 use crate::wire;
+
+/// Whole utterances remembered per session: an older one would make a second job.
+const WHOLE_REMEMBERED: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions(HashMap<SessionId, Session>);
@@ -23,6 +27,15 @@ struct Session {
     // What was spoken and is not yet a job's, in order: utterances take theirs from the front.
     audio: BytesMut,
     format: AudioFormat,
+    // What a plain job of it needs.
+    needs: Needs,
+    // The room in which it speaks. A closed session keeps it for what it said last.
+    room: Option<u32>,
+    wrong_codes: u32,
+    // The audio of the utterance opened last: its jobs share it.
+    latest: Weak<UtteranceAudio>,
+    // Whole utterances seen lately; absent until there is one.
+    whole: Option<VecDeque<(u32, Lang)>>,
     // Jobs whose final message is owed.
     owed: u32,
     closed: bool,
@@ -35,6 +48,28 @@ impl Sessions {
 
     pub(super) fn trace(&self, session: SessionId) -> Option<&TraceId> {
         self.0.get(&wire::plain(session)).map(|session| &session.trace)
+    }
+
+    pub(super) fn needs(&self, session: SessionId) -> Option<Needs> {
+        self.0.get(&session).map(|session| session.needs)
+    }
+
+    pub(super) fn room(&self, session: SessionId) -> Option<u32> {
+        self.0.get(&wire::plain(session))?.room
+    }
+
+    pub(super) fn set_room(&mut self, session: SessionId, room: Option<u32>) {
+        if let Some(session) = self.0.get_mut(&session) {
+            session.room = room;
+        }
+    }
+
+    /// Counts a wrong room code; how many there were.
+    pub(super) fn guessed_wrong(&mut self, session: SessionId) -> u32 {
+        self.0.get_mut(&session).map_or(0, |session| {
+            session.wrong_codes += 1;
+            session.wrong_codes
+        })
     }
 
     /// Sends to a session's client, if it is still there.
@@ -69,6 +104,11 @@ impl Hub {
             trace,
             audio: BytesMut::new(),
             format: AudioFormat::Pcm16,
+            needs,
+            room: None,
+            wrong_codes: 0,
+            latest: Weak::new(),
+            whole: None,
             owed: 0,
             closed: false,
         };
@@ -90,36 +130,77 @@ impl Hub {
         self.handle(Input::Chunk(piece.session, chunk));
     }
 
-    /// The same utterance again makes no second job while the first is open.
+    /// The same utterance again makes no second job.
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
         let WholeUtterance { session, index, needs, speech, audio } = utterance;
-        let id = RequestId { session: wire::whole(session), index, tgt: needs.pair.tgt };
-        if self.answers.is_open(&id) {
-            return;
+        let Some(entry) = self.sessions.0.get_mut(&session) else { return };
+        let id = wire::whole(session);
+        if entry.whole.is_none() {
+            self.instance_opens(id, needs);
         }
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
-        entry.owed += 1;
+        let seen = entry.whole.get_or_insert_default();
+        if seen.contains(&(index, needs.pair.tgt)) {
+            self.counts.repeated_utterances += 1;
+            return;
+        }
+        if seen.len() == WHOLE_REMEMBERED {
+            seen.pop_front();
+        }
+        seen.push_back((index, needs.pair.tgt));
         let bytes = audio.bytes.len() as u64;
+        let audio = Arc::new(audio);
+        entry.latest = Arc::downgrade(&audio);
+        let setup = self.rooms.setup(entry.room, session, needs);
         self.counts.audio_bytes += bytes;
-        self.answers.open(id, Arc::new(audio), self.clock.now());
         let sent = self.clock.now();
-        self.handle(Input::Request(Request { id, needs, speech, bytes, sent }));
+        let whole = instance::WholeUtterance { index, setup, speech, bytes, sent };
+        self.handle(Input::Utterance(id, whole));
     }
 
-    /// The hangover is over: the utterance takes its audio.
+    fn instance_opens(&mut self, session: SessionId, needs: Needs) {
+        self.handle(Input::SessionOpened(session, Setup::new(&[needs])));
+    }
+
+    /// A job is made. The first of an utterance takes its audio, the others share it.
     pub(super) fn utterance_opened(&mut self, opened: &Opened) {
-        let Some(session) = self.sessions.0.get_mut(&opened.request.session) else { return };
-        let bytes = session.audio.split_to(opened.bytes as usize).freeze();
-        let format = session.format.clone();
+        let request = opened.request;
+        let speaker = wire::plain(request.session);
+        let now = self.clock.now();
+        let Some(session) = self.sessions.0.get_mut(&speaker) else { return };
         session.owed += 1;
-        let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
-        self.answers.open(opened.request, Arc::new(audio), self.clock.now());
+        let is_whole = speaker != request.session;
+        let audio = match session.latest.upgrade() {
+            Some(audio) if is_whole || !opened.first => audio,
+            _ => {
+                let bytes = session.audio.split_to(opened.bytes as usize).freeze();
+                let format = session.format.clone();
+                let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
+                let audio = Arc::new(audio);
+                session.latest = Arc::downgrade(&audio);
+                audio
+            }
+        };
+        let (room, own) = (session.room, session.needs.pair.tgt);
+        self.rooms.spoke(room, now);
+        let listeners = room.map(|room| (room, self.rooms.listeners(room, speaker, request.tgt)));
+        let receivers = match listeners {
+            Some((room, listeners)) if !listeners.is_empty() || request.tgt != own => {
+                Receivers::Room(room, listeners)
+            }
+            _ => Receivers::Speaker,
+        };
+        self.answers.open(request, audio, receivers, opened.first, now);
     }
 
     pub(super) fn close_session(&mut self, session: SessionId) {
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
         entry.closed = true;
+        if entry.whole.is_some() {
+            self.handle(Input::SessionClosed(wire::whole(session)));
+        }
         self.handle(Input::SessionClosed(session));
+        self.drop_member(session);
         self.sessions.drop_if_over(session);
     }
 }

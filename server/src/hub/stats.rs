@@ -13,6 +13,7 @@ pub(super) struct Counts {
     pub(super) audio_bytes: u64,
     pub(super) registrations_refused: u64,
     pub(super) stale_answers: u64,
+    pub(super) repeated_utterances: u64,
     answered: u64,
     silent: u64,
     refused: u64,

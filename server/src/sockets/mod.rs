@@ -1,6 +1,7 @@
 //! One task per socket: it reads, parses, writes, and notices when the peer is gone.
 
 mod node;
+mod rooms;
 mod session;
 
 use std::sync::Arc;

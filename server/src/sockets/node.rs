@@ -124,6 +124,7 @@ impl NodePeer {
         let blank = |text: &Option<Transcript>| text.as_ref().is_none_or(|text| text.is_empty());
         let silent = result.tts_audio.as_ref().is_none_or(Base64::is_empty);
         let empty = marked || blank(&result.text_asr) && blank(&result.text_translated) && silent;
+        let translated = result.success && !empty;
         Ok(Event::Answer(Box::new(NodeAnswer {
             socket: self.socket,
             job,
@@ -132,7 +133,8 @@ impl NodePeer {
             index,
             outcome: outcome_of(result.success, empty),
             error: result.error.as_ref().map(|error| error.code.clone()),
-            messages: if result.success && !empty { messages(result) } else { Vec::new() },
+            events: if translated { events(&result) } else { Vec::new() },
+            translation: translated.then(|| translation(result)),
         })))
     }
 }
@@ -256,8 +258,8 @@ fn report(beat: &NodeHeartbeat) -> Report {
     }
 }
 
-/// What the client hears of a result, ready to send.
-fn messages(result: JobResult<'_>) -> Vec<Utf8Bytes> {
+/// What a result shows on the way to its translation, ready to send.
+fn events(result: &JobResult<'_>) -> Vec<Utf8Bytes> {
     let event = |kind| {
         let event = UiEvent {
             trace_id: result.trace_id.clone(),
@@ -272,13 +274,12 @@ fn messages(result: JobResult<'_>) -> Vec<Utf8Bytes> {
         };
         text!(ToSession, event)
     };
-    let mut messages = Vec::with_capacity(3);
-    if result.text_asr.is_some() {
-        messages.push(event(UiEventKind::AsrFinal));
-    }
-    if result.text_translated.is_some() {
-        messages.push(event(UiEventKind::NmtDone));
-    }
+    let heard = result.text_asr.is_some().then(|| event(UiEventKind::AsrFinal));
+    let said = result.text_translated.is_some().then(|| event(UiEventKind::NmtDone));
+    heard.into_iter().chain(said).collect()
+}
+
+fn translation(result: JobResult<'_>) -> Utf8Bytes {
     let service_timings = result.extra.as_ref().and_then(|extra| extra.service_timings.clone());
     let translation = TranslationResult {
         session_id: result.session_id,
@@ -301,8 +302,7 @@ fn messages(result: JobResult<'_>) -> Vec<Utf8Bytes> {
         rerun_count: result.rerun_count,
         segments_meta: result.segments_meta,
     };
-    messages.push(text!(ToSession, translation));
-    messages
+    text!(ToSession, translation)
 }
 
 fn langs(field: &str, list: Option<&LanguageList>) -> Result<Vec<Lang>, Utf8Bytes> {

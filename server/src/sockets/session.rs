@@ -42,6 +42,10 @@ impl SessionPeer {
         Self { shared, outbox, sessions: Vec::new(), replies: Vec::new() }
     }
 
+    pub(super) fn newest_session(&self) -> Option<SessionId> {
+        self.sessions.last().map(|own| own.id)
+    }
+
     fn own(&mut self, id: &lingua_protocol::SessionId) -> Result<&mut OwnSession, Utf8Bytes> {
         let found = wire::parse_session_id(id);
         let own = self.sessions.iter_mut().find(|own| Some(own.id) == found);
@@ -156,14 +160,16 @@ impl Peer for SessionPeer {
             }
             FromSession::TtsStarted(started) => drop(self.own(&started.session_id)?),
             FromSession::TtsPlayEnded(ended) => drop(self.own(&ended.session_id)?),
-            FromSession::RoomCreate(_)
-            | FromSession::RoomJoin(_)
-            | FromSession::RoomLeave(_)
-            | FromSession::RoomRawVoicePreference(_)
-            | FromSession::WebrtcOffer(_)
+            FromSession::RoomCreate(create) => events.push(self.create_room(create)?),
+            FromSession::RoomJoin(join) => events.push(self.join_room(join)?),
+            FromSession::RoomLeave(leave) => events.push(self.leave_room(&leave)?),
+            FromSession::RoomRawVoicePreference(prefers) => {
+                events.push(self.prefer_voice(&prefers)?);
+            }
+            FromSession::WebrtcOffer(_)
             | FromSession::WebrtcAnswer(_)
             | FromSession::WebrtcIce(_) => {
-                let message = "this scheduler has no rooms yet";
+                let message = "this scheduler relays no signals yet";
                 return Err(error(ErrorCode::UnsupportedFeature, message));
             }
             FromSession::Ignored(_) => {}
@@ -196,13 +202,13 @@ fn pair_of(init: &SessionInit) -> Result<Pair, Utf8Bytes> {
     }
 }
 
-fn lang(language: &lingua_protocol::Language) -> Result<Lang, Utf8Bytes> {
+pub(super) fn lang(language: &lingua_protocol::Language) -> Result<Lang, Utf8Bytes> {
     wire::lang(language).ok_or_else(|| {
         let message = format!("language {language}: send a tag of at most {} letters", Lang::MAX);
         error(ErrorCode::InvalidMessage, &message)
     })
 }
 
-fn error(code: ErrorCode, message: &str) -> Utf8Bytes {
+pub(super) fn error(code: ErrorCode, message: &str) -> Utf8Bytes {
     text!(ToSession, ErrorMessage { code, message: Note::cut(message), details: None })
 }

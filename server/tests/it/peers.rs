@@ -15,10 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server on a port of its own.
 pub(crate) async fn server() -> String {
+    server_with(Config::default()).await
+}
+
+pub(crate) async fn server_with(config: Config) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
-        serve(Config::default(), listener, std::future::pending()).await.unwrap();
+        serve(config, listener, std::future::pending()).await.unwrap();
     });
     format!("ws://{address}")
 }
@@ -34,13 +38,19 @@ fn chunk() -> Vec<u8> {
     bytes
 }
 
+/// The registration of a node; languages are separated by spaces.
 pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String {
+    let list = |tags: &str| {
+        let quoted: Vec<_> = tags.split(' ').map(|tag| format!("\"{tag}\"")).collect();
+        quoted.join(",")
+    };
+    let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
         "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
-        "language_capabilities":{{"asr_languages":["{src}"],"semantic_languages":["{src}"],
-        "tts_languages":["{tgt}"]}}}}"#
+        "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
+        "tts_languages":[{tgt}]}}}}"#
     )
 }
 
@@ -53,6 +63,18 @@ impl Socket {
 
     async fn send(&mut self, text: &str) {
         self.0.send(Message::text(text)).await.unwrap();
+    }
+
+    /// The code with which the socket is closed, whatever comes before.
+    async fn closed(&mut self) -> Option<u16> {
+        loop {
+            let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
+            match frame {
+                Some(Ok(Message::Close(frame))) => return frame.map(|frame| frame.code.into()),
+                Some(Err(_)) | None => return None,
+                Some(Ok(_)) => {}
+            }
+        }
     }
 
     /// The next text; absent when the socket is closed.
@@ -163,6 +185,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A socket without a session.
+    pub(crate) async fn connect(url: &str) -> Self {
+        Self { socket: Socket::open(url, "/ws/session").await, session: String::new() }
+    }
+
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
         let mut socket = Socket::open(url, "/ws/session").await;
         let init = format!(
@@ -178,6 +205,33 @@ impl Client {
         Self { socket, session: session_id.as_str().to_owned() }
     }
 
+    /// The next message of a type, its text; others on the way are passed over.
+    pub(crate) async fn wait_for(&mut self, kind: &str) -> String {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            if ToSession::parse(&text).unwrap().type_name() == kind {
+                return text;
+            }
+        }
+    }
+
+    /// All messages up to the answer to a heartbeat sent now, by type.
+    pub(crate) async fn heard_so_far(&mut self) -> Vec<String> {
+        let session = self.session.clone();
+        self.send(&format!(
+            r#"{{"type":"client_heartbeat","session_id":"{session}","timestamp":0}}"#
+        ))
+        .await;
+        let mut types = Vec::new();
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToSession::parse(&text).unwrap().type_name() {
+                "server_heartbeat" => return types,
+                kind => types.push(kind.to_owned()),
+            }
+        }
+    }
+
     pub(crate) fn session(&self) -> &str {
         &self.session
     }
@@ -188,6 +242,10 @@ impl Client {
 
     pub(crate) async fn hear(&mut self) -> Option<String> {
         self.socket.hear().await
+    }
+
+    pub(crate) async fn closed(&mut self) -> Option<u16> {
+        self.socket.closed().await
     }
 
     /// Chunks, and then, where it is wanted, the empty one that ends the utterance.
@@ -234,7 +292,7 @@ impl Client {
                 Ok(ToSession::TranslationResult(result)) => {
                     return (result.text_translated.to_string(), result.utterance_index);
                 }
-                Ok(ToSession::UiEvent(_)) => {}
+                Ok(ToSession::UiEvent(_) | ToSession::RoomMembers(_)) => {}
                 other => panic!("no translation: {other:?}"),
             }
         }
@@ -261,7 +319,7 @@ impl Client {
                     let details = details.as_ref().map(Json::as_str).map(str::to_owned);
                     return (code.as_str().to_owned(), details);
                 }
-                Ok(ToSession::UiEvent(_)) => {}
+                Ok(ToSession::UiEvent(_) | ToSession::RoomMembers(_)) => {}
                 other => panic!("no error: {other:?}"),
             }
         }

@@ -17,6 +17,7 @@ impl Message {
             Input::Chunk(session, _) => ("chunk", Some(*session)),
             Input::SessionSetup(session, _) => ("session setup", Some(*session)),
             Input::SessionClosed(session) => ("session closed", Some(*session)),
+            Input::Utterance(session, _) => ("utterance", Some(*session)),
             Input::Request(request) => ("request", Some(request.id.session)),
             Input::NodeOpened(_) => ("node opened", None),
             Input::Heartbeat(..) => ("heartbeat", None),
