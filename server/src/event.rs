@@ -26,6 +26,8 @@ pub(crate) enum Event {
     Utterance(Box<WholeUtterance>),
     /// A session asks something of a room.
     Room(SessionId, RoomRequest),
+    /// A session has something for another member of its room.
+    Signal(Box<Signal>),
     /// A session is over.
     SessionClosed(SessionId),
     /// A node registered.
@@ -92,6 +94,15 @@ pub(crate) enum RoomRequest {
     Leave(Option<u32>),
     /// To hear another member's own voice, or not to.
     Voice { room: Option<u32>, of: Option<SessionId>, hears: bool },
+}
+
+/// What one member of a room tells another to connect directly, ready to send.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    pub(crate) from: SessionId,
+    pub(crate) room: u32,
+    pub(crate) to: SessionId,
+    pub(crate) message: Utf8Bytes,
 }
 
 /// Who enters a room.

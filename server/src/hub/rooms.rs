@@ -12,7 +12,7 @@ use lingua_protocol::{
 
 use crate::clock::rfc3339;
 use crate::config::RoomLimits;
-use crate::event::{Newcomer, Outgoing, RoomRequest};
+use crate::event::{Newcomer, Outgoing, RoomRequest, Signal};
 use crate::hub::Hub;
 use crate::wire::{self, text};
 
@@ -276,6 +276,19 @@ impl Hub {
         let Some(needs) = self.sessions.needs(session) else { return };
         let setup = self.rooms.setup(self.sessions.room(session), session, needs);
         self.handle(Input::SessionSetup(session, setup));
+    }
+
+    /// Hands a signal on unread, unless its receiver is elsewhere or does not want to hear the
+    /// sender; the sender is not told which.
+    pub(super) fn relay_signal(&self, signal: Signal) {
+        let Signal { from, room, to, message } = signal;
+        let members = self.rooms.rooms.get(&room).map_or(&[][..], |room| &room.members);
+        let is_in = |session| members.iter().find(|member| member.session == session);
+        if let (Some(_), Some(receiver)) = (is_in(from), is_in(to))
+            && receiver.voices.get(&from) != Some(&false)
+        {
+            self.sessions.send(to, Outgoing::Text(message));
+        }
     }
 
     /// Closes the rooms in which nobody spoke for long.

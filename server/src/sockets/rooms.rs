@@ -1,12 +1,13 @@
-//! What a client asks of a room. The newest session of its socket is the one that asks.
+//! What a client asks of a room, and what it tells another member. The newest session of its socket is the one that asks.
 
 use axum::extract::ws::Utf8Bytes;
 use lingua_core::SessionId;
 use lingua_protocol::{
-    ErrorCode, Language, RoomCreate, RoomJoin, RoomLeave, RoomRawVoicePreference, ShortText,
+    ErrorCode, Language, RoomCode, RoomCreate, RoomJoin, RoomLeave, RoomRawVoicePreference,
+    ShortText, ToSession,
 };
 
-use crate::event::{Event, Newcomer, RoomRequest};
+use crate::event::{Event, Newcomer, RoomRequest, Signal};
 use crate::sockets::session::{SessionPeer, error, lang};
 use crate::wire;
 
@@ -33,6 +34,18 @@ impl SessionPeer {
         })
     }
 
+    /// The way of a signal, which names its sender from here on.
+    pub(super) fn route(
+        &self,
+        room: &RoomCode,
+        to: &mut lingua_protocol::SessionId,
+    ) -> Result<Route, Utf8Bytes> {
+        let from = self.newest()?;
+        let receiver = std::mem::replace(to, wire::session_id(from));
+        let to = wire::parse_session_id(&receiver);
+        Ok(Route { from, room: wire::parse_room_code(room), to })
+    }
+
     fn asks(&self, request: RoomRequest) -> Result<Event, Utf8Bytes> {
         Ok(Event::Room(self.newest()?, request))
     }
@@ -43,6 +56,23 @@ impl SessionPeer {
             let message = "Session not initialized: send session_init first";
             error(ErrorCode::InternalError, message)
         })
+    }
+}
+
+/// From one member of a room to another.
+pub(super) struct Route {
+    from: SessionId,
+    room: Option<u32>,
+    to: Option<SessionId>,
+}
+
+impl Route {
+    /// The message on its way; absent where it cannot have one.
+    pub(super) fn carry(self, message: ToSession<'_>) -> Option<Event> {
+        let (from, room, to) = (self.from, self.room?, self.to?);
+        let mut json = Vec::with_capacity(1_024);
+        message.to_json(&mut json);
+        Some(Event::Signal(Box::new(Signal { from, room, to, message: wire::utf8(json) })))
     }
 }
 

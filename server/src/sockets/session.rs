@@ -166,11 +166,17 @@ impl Peer for SessionPeer {
             FromSession::RoomRawVoicePreference(prefers) => {
                 events.push(self.prefer_voice(&prefers)?);
             }
-            FromSession::WebrtcOffer(_)
-            | FromSession::WebrtcAnswer(_)
-            | FromSession::WebrtcIce(_) => {
-                let message = "this scheduler relays no signals yet";
-                return Err(error(ErrorCode::UnsupportedFeature, message));
+            FromSession::WebrtcOffer(mut offer) => {
+                let route = self.route(&offer.room_code, &mut offer.to)?;
+                events.extend(route.carry(offer.into()));
+            }
+            FromSession::WebrtcAnswer(mut answer) => {
+                let route = self.route(&answer.room_code, &mut answer.to)?;
+                events.extend(route.carry(answer.into()));
+            }
+            FromSession::WebrtcIce(mut ice) => {
+                let route = self.route(&ice.room_code, &mut ice.to)?;
+                events.extend(route.carry(ice.into()));
             }
             FromSession::Ignored(_) => {}
         }

@@ -3,6 +3,7 @@
 
 mod peers;
 mod rooms;
+mod signals;
 
 use peers::{Client, Node, server};
 

@@ -8,7 +8,7 @@ use lingua_server::{Config, RoomLimits};
 use crate::peers::{Client, Node, server, server_with};
 
 /// A client in the room of this code.
-async fn joined(url: &str, code: &str, name: &str, lang: &str) -> Client {
+pub(crate) async fn joined(url: &str, code: &str, name: &str, lang: &str) -> Client {
     let mut client = Client::open(url, "zh", "en").await;
     client.send(&join(code, name, lang)).await;
     client.wait_for("room_members").await;
@@ -24,7 +24,7 @@ fn join(code: &str, name: &str, lang: &str) -> String {
 }
 
 /// A client that has opened a room, and the room's code.
-async fn host(url: &str, lang: Option<&str>) -> (Client, String) {
+pub(crate) async fn host(url: &str, lang: Option<&str>) -> (Client, String) {
     let mut client = Client::open(url, "zh", "en").await;
     let lang = lang.map_or("null".into(), |lang| format!("\"{lang}\""));
     let create = format!(r#"{{"type":"room_create","client_ts":1,"preferred_lang":{lang}}}"#);
