@@ -6,7 +6,10 @@ use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use lingua_core::instance::{AnswerOutcome, Assign, JobId};
 use lingua_core::{Lang, Micros, Needs, Register, Report, SessionId};
-use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, ShortText, TraceId};
+use lingua_protocol::{
+    AudioFormat, CloseCode, ErrorCode, Features, GroupId, Language, LanguageList, Mode, Pipeline,
+    SampleRate, ShortText, TraceId, TurnId,
+};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::hub::Stats;
@@ -24,6 +27,10 @@ pub(crate) enum Event {
     Chunk(AudioPiece),
     /// A client sent a whole utterance.
     Utterance(Box<WholeUtterance>),
+    /// A client plays a result.
+    PlayStarted(SessionId),
+    /// A client has played a result of this group.
+    PlayEnded(SessionId, GroupId),
     /// A session asks something of a room.
     Room(SessionId, RoomRequest),
     /// A session has something for another member of its room.
@@ -51,8 +58,28 @@ pub(crate) enum Event {
 pub(crate) struct OpenSession {
     pub(crate) session: SessionId,
     pub(crate) needs: Needs,
-    pub(crate) trace: TraceId,
+    pub(crate) choices: Arc<Choices>,
     pub(crate) outbox: Outbox,
+}
+
+/// What a client chose for its jobs. Nodes get it as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Choices {
+    pub(crate) trace: TraceId,
+    pub(crate) src_lang: Language,
+    pub(crate) tgt_lang: Language,
+    pub(crate) dialect: Option<ShortText>,
+    pub(crate) features: Option<Features>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) lang_a: Option<Language>,
+    pub(crate) lang_b: Option<Language>,
+    pub(crate) auto_langs: Option<LanguageList>,
+    pub(crate) enable_streaming_asr: bool,
+    pub(crate) partial_update_interval_ms: u64,
+    /// What is to be done for a room; else it is always the same.
+    pub(crate) pipeline: Option<Pipeline>,
+    /// Whether a whole utterance was ended by hand.
+    pub(crate) manual_cut: bool,
 }
 
 /// A piece of speech.
@@ -71,7 +98,16 @@ pub(crate) struct WholeUtterance {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) needs: Needs,
+    pub(crate) choices: Arc<Choices>,
     pub(crate) speech: Micros,
+    pub(crate) audio: UtteranceAudio,
+}
+
+/// An utterance with what all its jobs share.
+#[derive(Debug)]
+pub(crate) struct Utterance {
+    pub(crate) choices: Arc<Choices>,
+    pub(crate) turn: TurnId,
     pub(crate) audio: UtteranceAudio,
 }
 
@@ -130,7 +166,8 @@ pub(crate) struct NodeAnswer {
     pub(crate) index: u32,
     pub(crate) outcome: AnswerOutcome,
     pub(crate) events: Vec<Utf8Bytes>,
-    pub(crate) translation: Option<Utf8Bytes>,
+    /// Complete but for what is known when its turn comes.
+    pub(crate) translation: Option<Vec<u8>>,
     pub(crate) error: Option<ErrorCode>,
 }
 
@@ -159,8 +196,8 @@ pub(crate) enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct JobForNode {
     pub(crate) assign: Assign,
-    pub(crate) trace: TraceId,
-    pub(crate) audio: Arc<UtteranceAudio>,
+    pub(crate) utterance: Arc<Utterance>,
+    pub(crate) for_room: bool,
 }
 
 /// Where the hub puts a socket's messages.

@@ -106,6 +106,15 @@ macro_rules! text {
 }
 pub(crate) use text;
 
+/// An encoded message with the fields of `tail`, of which there is at least one.
+pub(crate) fn extended(mut json: Vec<u8>, tail: &impl serde::Serialize) -> Utf8Bytes {
+    json.pop();
+    let at = json.len();
+    serde_json::to_writer(&mut json, tail).expect("string keys into memory");
+    json[at] = b',';
+    utf8(json)
+}
+
 pub(crate) fn utf8(json: Vec<u8>) -> Utf8Bytes {
     Utf8Bytes::try_from(bytes::Bytes::from(json)).expect("JSON is UTF-8")
 }
@@ -123,6 +132,13 @@ mod tests {
         for bad in ["job-1-2", "job-1-2-3-4", "job-x-2-3", "nobody"] {
             assert_eq!(parse_job_id(&protocol::JobId::new(bad).unwrap()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_message_takes_more_fields() {
+        let tail = std::collections::BTreeMap::from([("b", 2), ("c", 3)]);
+        let text = extended(br#"{"a":1}"#.to_vec(), &tail);
+        assert_eq!(text.as_str(), r#"{"a":1,"b":2,"c":3}"#);
     }
 
     #[test]

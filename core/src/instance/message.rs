@@ -29,6 +29,8 @@ pub enum Input {
     SessionOpened(SessionId, Setup),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
+    /// A client begins to play a result, or has played it.
+    Playing(SessionId, bool),
     /// A client changed its languages; the open utterance keeps its own.
     SessionSetup(SessionId, Setup),
     /// A client's socket is gone.

@@ -177,6 +177,7 @@ impl Instance {
         match input {
             Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
+            Input::Playing(session, begins) => self.play(cx, session, begins),
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
             Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),

@@ -105,6 +105,18 @@ impl Instance {
         self.arm_silence(key);
     }
 
+    /// Silence counts anew from the end of what a client plays.
+    pub(super) fn play(&mut self, cx: &Cx<'_>, id: SessionId, begins: bool) {
+        let Some(&key) = self.session_keys.get(&id) else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        if begins {
+            session.segmenter.play_started(cx.now);
+        } else {
+            session.segmenter.play_ended(cx.now);
+        }
+        self.arm_silence(key);
+    }
+
     /// What was spoken before the socket went is still translated.
     pub(super) fn close_session(&mut self, cx: &mut Cx<'_>, id: SessionId) {
         let Some(&key) = self.session_keys.get(&id) else { return };

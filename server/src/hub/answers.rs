@@ -8,7 +8,7 @@ use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId};
 use lingua_core::{Micros, NodeNum, RequestId, SessionId};
 use lingua_protocol::{ErrorCode, TraceId, UiEvent, UiEventKind, UiStatus};
 
-use crate::event::{NodeAnswer, NodePartial, Outgoing, UtteranceAudio};
+use crate::event::{NodeAnswer, NodePartial, Outgoing, Utterance};
 use crate::hub::Hub;
 use crate::wire::{self, text};
 
@@ -20,14 +20,14 @@ pub(super) struct Answers {
 
 #[derive(Debug)]
 pub(super) struct Open {
-    audio: Arc<UtteranceAudio>,
+    pub(super) utterance: Arc<Utterance>,
     opened: Micros,
     pub(super) receivers: Receivers,
     // Whether it is the utterance's first language: its first texts are the ones shown.
     first: bool,
     pub(super) job: Option<Assigned>,
     pub(super) events: Vec<Utf8Bytes>,
-    pub(super) translation: Option<Utf8Bytes>,
+    pub(super) translation: Option<Vec<u8>>,
     // What the last node that failed said.
     pub(super) error: Option<ErrorCode>,
 }
@@ -56,13 +56,13 @@ impl Answers {
     pub(super) fn open(
         &mut self,
         request: RequestId,
-        audio: Arc<UtteranceAudio>,
+        utterance: Arc<Utterance>,
         receivers: Receivers,
         first: bool,
         now: Micros,
     ) {
         let open = Open {
-            audio,
+            utterance,
             opened: now,
             receivers,
             first,
@@ -83,13 +83,13 @@ impl Answers {
         Some(open)
     }
 
-    /// Notes which attempt works on a request from here on; gives its audio.
-    pub(super) fn assigned(&mut self, assign: &Assign) -> Option<Arc<UtteranceAudio>> {
+    /// Notes which attempt works on a request from here on.
+    pub(super) fn assigned(&mut self, assign: &Assign) -> Option<&Open> {
         let open = self.requests.get_mut(&assign.request)?;
         let node = assign.node.num;
         open.job = Some(Assigned { job: assign.job, attempt: assign.attempt, node });
         self.jobs.insert(assign.job, assign.request);
-        Some(open.audio.clone())
+        Some(open)
     }
 }
 

@@ -7,10 +7,13 @@ use lingua_protocol::{
     UiEvent, UiEventKind, UiStatus,
 };
 
+use serde::Serialize;
+
 use crate::clock::unix_ms;
 use crate::event::Outgoing;
 use crate::hub::Hub;
 use crate::hub::answers::{Open, Receivers};
+use crate::hub::groups::Part;
 use crate::wire::{self, text};
 
 /// What is said of an utterance that has ended.
@@ -27,9 +30,8 @@ impl Hub {
     pub(super) fn finish(&mut self, last: &Final) {
         let speaker = last.request.session;
         let open = self.answers.end(&last.request);
-        let trace = self.sessions.trace(speaker).cloned();
-        if let (Some(mut open), Some(trace)) = (open, trace) {
-            let said = said(last, &mut open, trace);
+        if let Some(mut open) = open {
+            let said = self.said(last, &mut open);
             for message in said.progress {
                 self.sessions.send(speaker, Outgoing::Text(message));
             }
@@ -50,9 +52,34 @@ impl Hub {
         self.counts.ended(last.ending);
         self.sessions.settle(speaker);
     }
+
+    fn said(&mut self, last: &Final, open: &mut Open) -> Said {
+        match last.ending {
+            Ending::Answered if let Some(translation) = open.translation.take() => {
+                let plain = open.receivers == Receivers::Speaker;
+                let now = self.clock.now();
+                // A room's listeners play it in sessions of their own.
+                let part = plain.then(|| self.sessions.next_part(last.request.session, now));
+                let tail = Tail { part: part.flatten(), scheduler_sent_at_ms: unix_ms() };
+                let last = wire::extended(translation, &tail);
+                Said { progress: std::mem::take(&mut open.events), last, failed: None }
+            }
+            _ => nothing_said(last, open),
+        }
+    }
 }
 
-fn said(last: &Final, open: &mut Open, trace: TraceId) -> Said {
+/// What a translation takes along when its turn has come.
+#[derive(Serialize)]
+struct Tail {
+    #[serde(flatten)]
+    part: Option<Part>,
+    scheduler_sent_at_ms: i64,
+}
+
+/// An utterance that ended without a translation.
+fn nothing_said(last: &Final, open: &mut Open) -> Said {
+    let trace = open.utterance.choices.trace.clone();
     let missing = |reason| {
         let missing = MissingResult {
             session_id: wire::session_id(last.request.session),
@@ -64,11 +91,7 @@ fn said(last: &Final, open: &mut Open, trace: TraceId) -> Said {
         Said { progress: Vec::new(), last: text!(ToSession, missing), failed: None }
     };
     match last.ending {
-        Ending::Answered => match open.translation.take() {
-            Some(last) => Said { progress: std::mem::take(&mut open.events), last, failed: None },
-            None => missing(MissingReason::SilenceDetected),
-        },
-        Ending::Silence => missing(MissingReason::SilenceDetected),
+        Ending::Answered | Ending::Silence => missing(MissingReason::SilenceDetected),
         Ending::Merged => missing(MissingReason::MergedIntoNext),
         Ending::TimedOut => missing(MissingReason::GapTimeout),
         Ending::Refused(refused) => {

@@ -4,6 +4,7 @@
 
 mod answers;
 mod finals;
+mod groups;
 mod nodes;
 mod rooms;
 mod sessions;
@@ -11,6 +12,7 @@ mod stats;
 
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
+use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
@@ -95,6 +97,8 @@ impl Hub {
             Event::SessionOpened(open) => self.open_session(*open),
             Event::Chunk(piece) => self.take_audio(piece),
             Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::PlayStarted(session) => self.handle(Input::Playing(session, true)),
+            Event::PlayEnded(session, group) => self.play_ended(session, &group),
             Event::Room(session, request) => self.take_room_request(session, request),
             Event::Signal(signal) => self.relay_signal(*signal),
             Event::SessionClosed(session) => self.close_session(session),
@@ -154,6 +158,10 @@ impl Chance {
         let mut bytes = [0; 16];
         self.0.fill_bytes(&mut bytes);
         wire::uuid(bytes)
+    }
+
+    fn turn(&mut self) -> TurnId {
+        TurnId::new(&self.uuid()).expect("a UUID is allowed")
     }
 
     /// A number below `n`.

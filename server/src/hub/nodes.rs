@@ -11,6 +11,7 @@ use lingua_protocol::{
 
 use crate::event::{JobForNode, OpenNode, Outbox, Outgoing, SocketId};
 use crate::hub::Hub;
+use crate::hub::answers::Receivers;
 use crate::wire::{self, text};
 
 #[derive(Debug, Default)]
@@ -98,12 +99,13 @@ impl Hub {
     }
 
     pub(super) fn assign(&mut self, assign: Assign) {
-        let Some(audio) = self.answers.assigned(&assign) else { return };
-        let Some(trace) = self.sessions.trace(assign.request.session).cloned() else { return };
-        self.tell_dispatched(&assign, &trace);
+        let Some(open) = self.answers.assigned(&assign) else { return };
+        let utterance = open.utterance.clone();
+        let for_room = open.receivers != Receivers::Speaker;
+        self.tell_dispatched(&assign, &utterance.choices.trace);
         // A node that does not take it is closed by its own task; the job is then dispatched anew.
         let node = assign.node;
-        self.nodes.send(node, Outgoing::Job(Box::new(JobForNode { assign, trace, audio })));
+        self.nodes.send(node, Outgoing::Job(Box::new(JobForNode { assign, utterance, for_room })));
         self.counts.assigned += 1;
     }
 

@@ -6,12 +6,15 @@ use std::sync::{Arc, Weak};
 use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{self, Input, Opened, Setup};
-use lingua_core::{Lang, Needs, SessionId};
-use lingua_protocol::{AudioFormat, TraceId};
+use lingua_core::{Lang, Micros, Needs, SessionId};
+use lingua_protocol::{AudioFormat, GroupId};
 
-use crate::event::{AudioPiece, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance};
+use crate::event::{
+    AudioPiece, Choices, OpenSession, Outbox, Outgoing, Utterance, UtteranceAudio, WholeUtterance,
+};
 use crate::hub::Hub;
 use crate::hub::answers::Receivers;
+use crate::hub::groups::{Group, Part, Turn};
 use crate::wire;
 
 /// Whole utterances remembered per session: an older one would make a second job.
@@ -23,7 +26,7 @@ pub(super) struct Sessions(HashMap<SessionId, Session>);
 #[derive(Debug)]
 struct Session {
     outbox: Outbox,
-    trace: TraceId,
+    choices: Arc<Choices>,
     // What was spoken and is not yet a job's, in order: utterances take theirs from the front.
     audio: BytesMut,
     format: AudioFormat,
@@ -32,10 +35,12 @@ struct Session {
     // The room in which it speaks. A closed session keeps it for what it said last.
     room: Option<u32>,
     wrong_codes: u32,
-    // The audio of the utterance opened last: its jobs share it.
-    latest: Weak<UtteranceAudio>,
+    // The utterance opened last: its jobs share it.
+    latest: Weak<Utterance>,
     // Whole utterances seen lately; absent until there is one.
     whole: Option<VecDeque<(u32, Lang)>>,
+    turn: Turn,
+    group: Option<Group>,
     // Jobs whose final message is owed.
     owed: u32,
     closed: bool,
@@ -46,8 +51,10 @@ impl Sessions {
         self.0.len()
     }
 
-    pub(super) fn trace(&self, session: SessionId) -> Option<&TraceId> {
-        self.0.get(&wire::plain(session)).map(|session| &session.trace)
+    /// The place of a session's next result in its group.
+    pub(super) fn next_part(&mut self, session: SessionId, now: Micros) -> Option<Part> {
+        let entry = self.0.get_mut(&wire::plain(session))?;
+        Some(Group::next_part(&mut entry.group, session, now))
     }
 
     pub(super) fn needs(&self, session: SessionId) -> Option<Needs> {
@@ -98,10 +105,10 @@ impl Sessions {
 
 impl Hub {
     pub(super) fn open_session(&mut self, open: OpenSession) {
-        let OpenSession { session, needs, trace, outbox } = open;
+        let OpenSession { session, needs, choices, outbox } = open;
         let entry = Session {
             outbox,
-            trace,
+            choices,
             audio: BytesMut::new(),
             format: AudioFormat::Pcm16,
             needs,
@@ -109,6 +116,8 @@ impl Hub {
             wrong_codes: 0,
             latest: Weak::new(),
             whole: None,
+            turn: Turn::default(),
+            group: None,
             owed: 0,
             closed: false,
         };
@@ -132,7 +141,7 @@ impl Hub {
 
     /// The same utterance again makes no second job.
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
-        let WholeUtterance { session, index, needs, speech, audio } = utterance;
+        let WholeUtterance { session, index, needs, choices, speech, audio } = utterance;
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
         let id = wire::whole(session);
         if entry.whole.is_none() {
@@ -149,8 +158,9 @@ impl Hub {
         }
         seen.push_back((index, needs.pair.tgt));
         let bytes = audio.bytes.len() as u64;
-        let audio = Arc::new(audio);
-        entry.latest = Arc::downgrade(&audio);
+        let turn = entry.turn.next(None, || self.words.turn());
+        let utterance = Arc::new(Utterance { choices, turn, audio });
+        entry.latest = Arc::downgrade(&utterance);
         let setup = self.rooms.setup(entry.room, session, needs);
         self.counts.audio_bytes += bytes;
         let sent = self.clock.now();
@@ -170,15 +180,17 @@ impl Hub {
         let Some(session) = self.sessions.0.get_mut(&speaker) else { return };
         session.owed += 1;
         let is_whole = speaker != request.session;
-        let audio = match session.latest.upgrade() {
-            Some(audio) if is_whole || !opened.first => audio,
+        let utterance = match session.latest.upgrade() {
+            Some(utterance) if is_whole || !opened.first => utterance,
             _ => {
                 let bytes = session.audio.split_to(opened.bytes as usize).freeze();
                 let format = session.format.clone();
                 let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
-                let audio = Arc::new(audio);
-                session.latest = Arc::downgrade(&audio);
-                audio
+                let turn = session.turn.next(opened.reason, || self.words.turn());
+                let choices = session.choices.clone();
+                let utterance = Arc::new(Utterance { choices, turn, audio });
+                session.latest = Arc::downgrade(&utterance);
+                utterance
             }
         };
         let (room, own) = (session.room, session.needs.pair.tgt);
@@ -190,7 +202,16 @@ impl Hub {
             }
             _ => Receivers::Speaker,
         };
-        self.answers.open(request, audio, receivers, opened.first, now);
+        self.answers.open(request, utterance, receivers, opened.first, now);
+    }
+
+    /// Silence counts anew, and the group goes on for a while.
+    pub(super) fn play_ended(&mut self, session: SessionId, group: &GroupId) {
+        let now = self.clock.now();
+        if let Some(open) = self.sessions.0.get_mut(&session).and_then(|s| s.group.as_mut()) {
+            open.play_ended(group, now);
+        }
+        self.handle(Input::Playing(session, false));
     }
 
     pub(super) fn close_session(&mut self, session: SessionId) {

@@ -1,5 +1,6 @@
 //! One task per socket: it reads, parses, writes, and notices when the peer is gone.
 
+mod jobs;
 mod node;
 mod rooms;
 mod session;

@@ -4,6 +4,8 @@
 mod peers;
 mod rooms;
 mod signals;
+mod two_way;
+mod utterances;
 
 use peers::{Client, Node, server};
 

@@ -191,12 +191,15 @@ impl Client {
     }
 
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
+        let chosen = format!(r#""src_lang":"{src}","tgt_lang":"{tgt}","trace_id":"t-1""#);
+        Self::choosing(url, &chosen).await
+    }
+
+    /// A session that sends these fields besides.
+    pub(crate) async fn choosing(url: &str, fields: &str) -> Self {
         let mut socket = Socket::open(url, "/ws/session").await;
-        let init = format!(
-            r#"{{"type":"session_init","client_version":"t","platform":"web","src_lang":"{src}",
-            "tgt_lang":"{tgt}","trace_id":"t-1"}}"#
-        );
-        socket.send(&init).await;
+        let init = r#"{"type":"session_init","client_version":"t","platform":"web","#;
+        socket.send(&format!("{init}{fields}}}")).await;
         let ack = socket.hear().await.unwrap();
         let Ok(ToSession::InitAck(SessionInitAck { session_id, .. })) = ToSession::parse(&ack)
         else {
@@ -253,6 +256,12 @@ impl Client {
         if is_final {
             self.chunk(&session, String::new(), true).await;
         }
+    }
+
+    /// One piece of so many chunks.
+    pub(crate) async fn say(&mut self, chunks: usize, is_final: bool) {
+        let session = self.session.clone();
+        self.chunk(&session, audio(chunks), is_final).await;
     }
 
     pub(crate) async fn speak_as(&mut self, session: &str, chunks: usize) {
