@@ -5,6 +5,8 @@ use std::time::Duration;
 use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
 
+use crate::access::Access;
+
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -18,6 +20,8 @@ pub struct Config {
     pub limits: Limits,
     /// What bounds rooms.
     pub rooms: RoomLimits,
+    /// Who may open a socket, and who may see the operator's pages.
+    pub access: Access,
 }
 
 /// Bounds on rooms.
@@ -52,6 +56,14 @@ impl Default for RoomLimits {
 pub struct Limits {
     /// Sockets of both kinds at once.
     pub sockets: usize,
+    /// Connections of one address at once. Many peers may share an address, or a proxy's.
+    pub sockets_per_address: usize,
+    /// Sessions of one socket.
+    pub sessions_per_socket: usize,
+    /// Connections that are not sockets yet; beyond it the oldest is cut.
+    pub handshakes: usize,
+    /// Longest time for a request to arrive, and between two.
+    pub handshake: Duration,
     /// Messages that wait for one peer to read; beyond it the peer is closed.
     pub outbox: usize,
     /// Messages that wait for the scheduler; beyond it peers are read more slowly.
@@ -72,6 +84,10 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sockets: 100_000,
+            sockets_per_address: 100_000,
+            sessions_per_socket: 16,
+            handshakes: 4_096,
+            handshake: Duration::from_secs(10),
             outbox: 256,
             inbox: 65_536,
             bad_frames: 20,
@@ -91,6 +107,7 @@ impl Default for Config {
             max_jobs: 4,
             limits: Limits::default(),
             rooms: RoomLimits::default(),
+            access: Access::default(),
         }
     }
 }

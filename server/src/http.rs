@@ -1,16 +1,21 @@
 //! Routes.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::http::StatusCode;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::extract::{ConnectInfo, Extension, RawQuery, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::{Router, routing::get};
 use lingua_protocol::limits::FRAME_BYTES;
 use tokio::sync::oneshot;
 
 use crate::Shared;
+use crate::accept::Place;
+use crate::access::{self, Kind};
+use crate::clock::unix_ms;
 use crate::event::Event;
 use crate::sockets;
 
@@ -18,12 +23,29 @@ use crate::sockets;
 const READ_BUFFER: usize = 4 << 10;
 
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
+    let admin = Router::new()
+        .route("/api/v1/stats", get(stats))
+        .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
         .route("/health", get(|| async { "OK" }))
-        .route("/api/v1/stats", get(stats))
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
+        .merge(admin)
         .with_state(shared)
+}
+
+/// Lets through whoever may see the operator's pages.
+async fn for_the_operator(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if shared.config.access.shows_admin(peer.ip()) {
+        next.run(request).await
+    } else {
+        (StatusCode::FORBIDDEN, "this page is shown on the scheduler's own machine").into_response()
+    }
 }
 
 async fn stats(State(shared): State<Arc<Shared>>) -> Response {
@@ -37,12 +59,33 @@ async fn stats(State(shared): State<Arc<Shared>>) -> Response {
     }
 }
 
-async fn session(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
-    bounded(upgrade).on_upgrade(|socket| sockets::serve_session(shared, socket))
+/// Who asks for a socket.
+type Asking = (State<Arc<Shared>>, Extension<Arc<Place>>, RawQuery, HeaderMap);
+
+async fn session(asking: Asking, upgrade: WebSocketUpgrade) -> Response {
+    admit(Kind::Session, asking, upgrade, sockets::serve_session)
 }
 
-async fn node(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
-    bounded(upgrade).on_upgrade(|socket| sockets::serve_node(shared, socket))
+async fn node(asking: Asking, upgrade: WebSocketUpgrade) -> Response {
+    admit(Kind::Node, asking, upgrade, sockets::serve_node)
+}
+
+fn admit<F: Future<Output = ()> + Send + 'static>(
+    kind: Kind,
+    (State(shared), Extension(place), RawQuery(query), headers): Asking,
+    upgrade: WebSocketUpgrade,
+    serve: impl FnOnce(Arc<Shared>, WebSocket) -> F + Send + 'static,
+) -> Response {
+    let token = access::shown(&headers, query.as_deref());
+    if !shared.config.access.admits(kind, token.as_deref(), unix_ms() as f64 / 1e3) {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        let message = format!("a {} socket needs a valid token\n", kind.name());
+        return (StatusCode::UNAUTHORIZED, challenge, message).into_response();
+    }
+    bounded(upgrade).on_upgrade(async move |socket| {
+        serve(shared, socket).await;
+        drop(place);
+    })
 }
 
 fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {

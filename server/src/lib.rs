@@ -3,6 +3,8 @@
 //! A socket is a task that parses and encodes; the hub is one task that owns the instance and its
 //! state. Sockets tell the hub small typed events and take ready messages from bounded outboxes.
 
+mod accept;
+mod access;
 mod clock;
 mod config;
 mod event;
@@ -13,6 +15,7 @@ mod wire;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
@@ -21,6 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+pub use access::{Access, Kind, Rule, Secret, SecretError};
 pub use config::{Config, Limits, RoomLimits};
 pub use hub::Stats;
 
@@ -38,6 +42,18 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// Other machines could open sockets without a token.
+    #[error(
+        "{address} is reached from other machines, and a {} socket needs no token: set one, or \
+         listen on 127.0.0.1",
+        .kind.name()
+    )]
+    NoToken {
+        /// The address.
+        address: SocketAddr,
+        /// The kind of socket that anybody could open.
+        kind: Kind,
+    },
 }
 
 /// What all socket tasks share.
@@ -52,12 +68,20 @@ struct Shared {
 /// Serves until `shutdown` is over.
 ///
 /// # Errors
-/// The listener or the source of randomness fails.
+/// The listener or the source of randomness fails, or the listener is open to other machines and
+/// the sockets to anybody.
 pub async fn serve(
     config: Config,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
+    let address = listener.local_addr()?;
+    let open = |kind: &Kind| matches!(config.access.rule(*kind), Rule::Open);
+    if !address.ip().is_loopback()
+        && let Some(kind) = [Kind::Session, Kind::Node].into_iter().find(open)
+    {
+        return Err(ServeError::NoToken { address, kind });
+    }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
@@ -71,7 +95,8 @@ pub async fn serve(
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
     });
     let stop = drained(shared.clone(), shutdown);
-    axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
+    let limits = shared.config.limits;
+    accept::accept(&listener, http::routes(shared), limits, stop).await;
     scheduler.abort();
     Ok(())
 }

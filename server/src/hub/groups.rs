@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn two_seconds_of_quiet_begin_a_new_group() {
         let mut group = None;
-        let mut part = |group: &mut Option<Group>, ms| {
+        let part = |group: &mut Option<Group>, ms| {
             let part = Group::next_part(group, SessionId(1), Micros::millis(ms));
             part.part_index
         };

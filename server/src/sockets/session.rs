@@ -19,8 +19,6 @@ use crate::event::{
 use crate::sockets::Peer;
 use crate::wire::{self, text};
 
-/// Sessions of one socket.
-const SESSIONS_MAX: usize = 16;
 /// How often first texts are wanted, where the client does not say.
 const PARTIAL_UPDATE_INTERVAL_MS: u64 = 1_000;
 
@@ -59,8 +57,9 @@ impl SessionPeer {
     }
 
     fn open(&mut self, init: SessionInit, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
-        if self.sessions.len() >= SESSIONS_MAX {
-            let message = format!("{SESSIONS_MAX} sessions are open: close one first");
+        let most = self.shared.config.limits.sessions_per_socket;
+        if self.sessions.len() >= most {
+            let message = format!("{most} sessions are open: close one first");
             return Err(error(ErrorCode::InvalidSession, &message));
         }
         let pair = pair_of(&init)?;

@@ -1,6 +1,7 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod access;
 mod peers;
 mod rooms;
 mod signals;

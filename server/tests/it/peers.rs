@@ -8,6 +8,7 @@ use lingua_protocol::{ToNode, ToSession};
 use lingua_server::{Config, serve};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// Longest wait for what must come.
@@ -52,6 +53,15 @@ pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String 
         "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
         "tts_languages":[{tgt}]}}}}"#
     )
+}
+
+/// The status of a refused upgrade.
+pub(crate) async fn refused(url: &str) -> u16 {
+    use tokio_tungstenite::tungstenite::Error;
+    match connect_async(url).await {
+        Err(Error::Http(response)) => response.status().as_u16(),
+        other => panic!("not refused: {other:?}"),
+    }
 }
 
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -187,7 +197,13 @@ pub(crate) struct Client {
 impl Client {
     /// A socket without a session.
     pub(crate) async fn connect(url: &str) -> Self {
-        Self { socket: Socket::open(url, "/ws/session").await, session: String::new() }
+        Self::asking(format!("{url}/ws/session")).await
+    }
+
+    /// The same, by a request of one's own.
+    pub(crate) async fn asking(request: impl IntoClientRequest + Unpin) -> Self {
+        let socket = Socket(connect_async(request).await.unwrap().0);
+        Self { socket, session: String::new() }
     }
 
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
