@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId};
-use lingua_core::{Micros, NodeNum, RequestId, SessionId};
+use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId, Opened};
+use lingua_core::{Micros, NodeNum, Pair, RequestId, SessionId};
 use lingua_protocol::{ErrorCode, TraceId, UiEvent, UiEventKind, UiStatus};
 
 use crate::event::{NodeAnswer, NodePartial, Outgoing, Utterance};
@@ -20,6 +20,7 @@ pub(super) struct Answers {
 
 #[derive(Debug)]
 pub(super) struct Open {
+    pair: Pair,
     pub(super) utterance: Arc<Utterance>,
     opened: Micros,
     pub(super) receivers: Receivers,
@@ -53,25 +54,30 @@ impl Answers {
         self.requests.len()
     }
 
+    /// The pair of every job that a node has.
+    pub(super) fn running(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.requests.values().filter(|open| open.job.is_some()).map(|open| open.pair)
+    }
+
     pub(super) fn open(
         &mut self,
-        request: RequestId,
+        opened: &Opened,
         utterance: Arc<Utterance>,
         receivers: Receivers,
-        first: bool,
         now: Micros,
     ) {
         let open = Open {
+            pair: opened.needs.pair,
             utterance,
             opened: now,
             receivers,
-            first,
+            first: opened.first,
             job: None,
             events: Vec::new(),
             translation: None,
             error: None,
         };
-        self.requests.insert(request, open);
+        self.requests.insert(opened.request, open);
     }
 
     /// Takes out a request that has ended.
@@ -132,7 +138,7 @@ impl Hub {
                 open.translation = answer.translation;
                 open.error = answer.error;
             }
-            None => self.counts.stale_answers += 1,
+            None => self.counts.stale_results += 1,
         }
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;

@@ -49,7 +49,7 @@ impl Hub {
                 self.sessions.send(speaker, Outgoing::Text(message));
             }
         }
-        self.counts.ended(last.ending);
+        self.counts.ended(last.ending, self.clock.now() - last.sent);
         self.sessions.settle(speaker);
     }
 

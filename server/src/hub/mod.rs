@@ -3,13 +3,15 @@
 //! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
 
 mod answers;
+mod counts;
 mod finals;
 mod groups;
 mod nodes;
 mod rooms;
+mod sample;
 mod sessions;
-mod stats;
 
+use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
 use lingua_protocol::TurnId;
@@ -27,13 +29,15 @@ use rooms::Rooms;
 use sessions::Sessions;
 
 pub(crate) use answers::outcome_of;
-pub use stats::Stats;
+pub(crate) use counts::Counts;
+pub(crate) use sample::{NodeSample, Sample};
 
 /// Events taken between two looks at the clock.
 const BATCH: usize = 256;
 
 pub(crate) struct Hub {
     clock: Clock,
+    finalize: FinalizeConfig,
     instance: Instance,
     state: State,
     words: Chance,
@@ -42,13 +46,14 @@ pub(crate) struct Hub {
     sessions: Sessions,
     rooms: Rooms,
     answers: Answers,
-    counts: stats::Counts,
+    counts: Counts,
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(config: &Config, clock: Clock, seed: [u8; 32]) -> Self {
         Self {
-            clock: Clock::start(),
+            clock,
+            finalize: config.instance.finalize,
             instance: Instance::new(config.instance.clone()),
             state: State::new(config.state.clone()),
             words: Chance(ChaCha8Rng::from_seed(seed)),
@@ -57,7 +62,7 @@ impl Hub {
             sessions: Sessions::default(),
             rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
-            counts: stats::Counts::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -103,17 +108,16 @@ impl Hub {
             Event::Signal(signal) => self.relay_signal(*signal),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
-            Event::Heartbeat(socket, report) => {
-                if let Some(node) = self.nodes.of_socket(socket) {
-                    self.handle(Input::Heartbeat(node, report));
-                }
-            }
+            Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
             Event::Answer(answer) => self.take_answer(*answer),
             Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
-            Event::Drain => self.instance.drain(),
             // Whoever asked may be gone.
-            Event::Stats(reply) => drop(reply.send(self.stats())),
+            Event::Drain(reply) => {
+                self.instance.drain();
+                let _ = reply.send(self.answers.len());
+            }
+            Event::Sample(reply) => drop(reply.send(self.sample())),
         }
     }
 
@@ -141,7 +145,7 @@ impl Hub {
             Output::Final(last) => self.finish(&last),
             Output::Registered(name, result) => self.node_registered(&name, result),
             Output::CloseNode(node) => self.expel_node(node),
-            Output::Work(_) => self.counts.dispatches += 1,
+            Output::Work(_) => self.counts.reservations += 1,
             Output::RefreshModel(_) => {}
             Output::Store(..) | Output::Route(..) => {
                 unreachable!("the state is in this process, and the only instance is this one")

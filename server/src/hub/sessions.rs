@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{self, Input, Opened, Setup};
-use lingua_core::{Lang, Micros, Needs, SessionId};
+use lingua_core::{Lang, Micros, Needs, Pair, SessionId};
 use lingua_protocol::{AudioFormat, GroupId};
 
 use crate::event::{
@@ -49,6 +49,11 @@ struct Session {
 impl Sessions {
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The pair of every session.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.0.values().map(|session| session.needs.pair)
     }
 
     /// The place of a session's next result in its group.
@@ -122,6 +127,7 @@ impl Hub {
             closed: false,
         };
         self.sessions.0.insert(session, entry);
+        self.counts.sessions_opened += 1;
         self.handle(Input::SessionOpened(session, Setup::new(&[needs])));
     }
 
@@ -133,7 +139,7 @@ impl Hub {
             bytes: piece.audio.len() as u32,
             audio: piece.duration,
             is_final: piece.is_final,
-            sent: self.clock.now(),
+            sent: self.clock.at(piece.heard),
         };
         self.counts.audio_bytes += u64::from(chunk.bytes);
         self.handle(Input::Chunk(piece.session, chunk));
@@ -141,7 +147,7 @@ impl Hub {
 
     /// The same utterance again makes no second job.
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
-        let WholeUtterance { session, index, needs, choices, speech, audio } = utterance;
+        let WholeUtterance { session, index, needs, choices, speech, audio, heard } = utterance;
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
         let id = wire::whole(session);
         if entry.whole.is_none() {
@@ -163,7 +169,7 @@ impl Hub {
         entry.latest = Arc::downgrade(&utterance);
         let setup = self.rooms.setup(entry.room, session, needs);
         self.counts.audio_bytes += bytes;
-        let sent = self.clock.now();
+        let sent = self.clock.at(heard);
         let whole = instance::WholeUtterance { index, setup, speech, bytes, sent };
         self.handle(Input::Utterance(id, whole));
     }
@@ -202,7 +208,11 @@ impl Hub {
             }
             _ => Receivers::Speaker,
         };
-        self.answers.open(request, utterance, receivers, opened.first, now);
+        self.counts.offered += 1;
+        if opened.first {
+            self.counts.finalized(opened.reason);
+        }
+        self.answers.open(opened, utterance, receivers, now);
     }
 
     /// Silence counts anew, and the group goes on for a while.

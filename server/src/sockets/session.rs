@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use bytes::Bytes;
@@ -108,7 +109,8 @@ impl SessionPeer {
         let is_final = chunk.is_final;
         let session = own.id;
         let audio = Bytes::from(audio);
-        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final }));
+        let heard = Instant::now();
+        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final, heard }));
         Ok(())
     }
 
@@ -144,7 +146,8 @@ impl SessionPeer {
             rate: said.sample_rate,
         };
         let (session, needs) = (own.id, Needs::pair(pair));
-        let whole = WholeUtterance { session, index, needs, choices, speech, audio };
+        let heard = Instant::now();
+        let whole = WholeUtterance { session, index, needs, choices, speech, audio, heard };
         events.push(Event::Utterance(Box::new(whole)));
         Ok(())
     }

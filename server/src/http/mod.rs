@@ -1,7 +1,13 @@
-//! Routes.
+//! Routes: the sockets, and what is read from the snapshot.
+//!
+//! No request but a socket's reaches the hub: whatever is asked is answered from the last snapshot.
+
+mod api;
+mod prometheus;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, Extension, RawQuery, Request, State};
@@ -10,27 +16,35 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::{Router, routing::get};
 use lingua_protocol::limits::FRAME_BYTES;
-use tokio::sync::oneshot;
+use serde_json::Value;
 
-use crate::Shared;
 use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
-use crate::event::Event;
-use crate::sockets;
+use crate::snapshot::Snapshot;
+use crate::{Shared, sockets};
 
 /// Small, because there are thousands of sockets and frames are short.
 const READ_BUFFER: usize = 4 << 10;
 
+/// A snapshot that is late by so many intervals means that the scheduler does not answer.
+const LATE_INTERVALS: u32 = 4;
+
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
-    let admin = Router::new()
-        .route("/api/v1/stats", get(stats))
+    let views = Router::new()
+        .route("/api/v1/stats", get(|state| read(state, api::stats)))
+        .route("/api/v1/metrics", get(|state| read(state, api::metrics)))
+        .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
+        .route("/api/v1/history", get(|state| read(state, api::history)))
+        .route("/metrics", get(metrics))
         .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
         .route("/health", get(|| async { "OK" }))
+        .route("/ready", get(ready))
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
-        .merge(admin)
+        .merge(views)
+        .fallback(|| async { (StatusCode::NOT_FOUND, "not found\n") })
         .with_state(shared)
 }
 
@@ -44,19 +58,34 @@ async fn for_the_operator(
     if shared.config.access.shows_admin(peer.ip()) {
         next.run(request).await
     } else {
-        (StatusCode::FORBIDDEN, "this page is shown on the scheduler's own machine").into_response()
+        (StatusCode::FORBIDDEN, "shown on the scheduler's own machine only\n").into_response()
     }
 }
 
-async fn stats(State(shared): State<Arc<Shared>>) -> Response {
-    let (reply, stats) = oneshot::channel();
-    if shared.hub.send(Event::Stats(reply)).await.is_err() {
-        return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    }
-    match stats.await {
-        Ok(stats) => Json(stats).into_response(),
-        Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-    }
+/// Whether new sessions and nodes should come here.
+async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    let late = shared.config.limits.snapshot * LATE_INTERVALS;
+    let age = unix_ms() - shared.snapshot.borrow().made_at_ms;
+    let why_not = if shared.is_draining() {
+        "draining\n"
+    } else if shared.hub.is_closed() || age > late.as_millis() as i64 {
+        "the scheduler does not answer\n"
+    } else {
+        return "OK".into_response();
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, why_not).into_response()
+}
+
+async fn read(State(shared): State<Arc<Shared>>, view: fn(&Snapshot) -> Value) -> Response {
+    let snapshot = shared.read_snapshot();
+    ([(header::CACHE_CONTROL, "no-store")], Json(view(&snapshot))).into_response()
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let snapshot = shared.read_snapshot();
+    let reads = shared.snapshot_reads.load(Ordering::Relaxed);
+    let text = prometheus::text(&snapshot, unix_ms(), reads);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
 /// Who asks for a socket.
