@@ -17,6 +17,9 @@ use crate::sockets;
 /// Small, because there are thousands of sockets and frames are short.
 const READ_BUFFER: usize = 4 << 10;
 
+/// Short frames that leave together wait for each other up to so many bytes.
+const WRITE_BUFFER: usize = 4 << 10;
+
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/health", get(|| async { "OK" }))
@@ -48,7 +51,7 @@ async fn node(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> R
 fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(READ_BUFFER)
-        .write_buffer_size(0)
+        .write_buffer_size(WRITE_BUFFER)
         .max_message_size(FRAME_BYTES)
         .max_frame_size(FRAME_BYTES)
 }

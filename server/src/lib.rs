@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -71,6 +72,10 @@ pub async fn serve(
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
     });
     let stop = drained(shared.clone(), shutdown);
+    let listener = listener.tap_io(|stream| {
+        // Where it cannot be set, small frames only come later.
+        let _ = stream.set_nodelay(true);
+    });
     axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
     scheduler.abort();
     Ok(())
