@@ -72,10 +72,9 @@ impl Socket {
             .max_frame_size(Some(limits::FRAME_BYTES));
         match client_async_with_config(url, stream, Some(config)).await {
             Ok((stream, _response)) => Ok(Self { stream }),
-            Err(source) => Err(ConnectError::Handshake {
-                url: url.to_owned(),
-                source: Box::new(source),
-            }),
+            Err(source) => {
+                Err(ConnectError::Handshake { url: url.to_owned(), source: Box::new(source) })
+            }
         }
     }
 
