@@ -1,6 +1,7 @@
 //! What socket tasks tell the hub, and what the hub gives them to send.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use axum::extract::ws::Utf8Bytes;
@@ -11,7 +12,7 @@ use lingua_protocol::{
     AudioFormat, CloseCode, ErrorCode, Features, GroupId, Language, LanguageList, Mode, Pipeline,
     SampleRate, ShortText, TraceId, TurnId,
 };
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::hub::Sample;
 use crate::profile::{Beat, Profile, Services};
@@ -212,15 +213,15 @@ pub(crate) struct JobForNode {
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox {
     sender: mpsc::Sender<Outgoing>,
-    overflow: Arc<Notify>,
+    overflow: Arc<AtomicBool>,
 }
 
 impl Outbox {
-    /// An outbox for so many messages; what is put in comes out at the receiver, and the bell rings
+    /// An outbox for so many messages; what is put in comes out at the receiver, and the flag is set
     /// when one found no room.
-    pub(crate) fn new(room: usize) -> (Self, mpsc::Receiver<Outgoing>, Arc<Notify>) {
+    pub(crate) fn new(room: usize) -> (Self, mpsc::Receiver<Outgoing>, Arc<AtomicBool>) {
         let (sender, receiver) = mpsc::channel(room);
-        let overflow = Arc::new(Notify::new());
+        let overflow = Arc::new(AtomicBool::new(false));
         (Self { sender, overflow: overflow.clone() }, receiver, overflow)
     }
 
@@ -228,7 +229,8 @@ impl Outbox {
     /// own task.
     pub(crate) fn post(&self, message: Outgoing) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(message) {
-            self.overflow.notify_one();
+            // There are messages to take, so the task will look.
+            self.overflow.store(true, Ordering::Relaxed);
         }
     }
 }

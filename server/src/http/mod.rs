@@ -27,6 +27,9 @@ use crate::{Shared, sockets};
 /// Small, because there are thousands of sockets and frames are short.
 const READ_BUFFER: usize = 4 << 10;
 
+/// Short frames that leave together wait for each other up to so many bytes.
+const WRITE_BUFFER: usize = 4 << 10;
+
 /// A snapshot that is late by so many intervals means that the scheduler does not answer.
 const LATE_INTERVALS: u32 = 4;
 
@@ -120,7 +123,7 @@ fn admit<F: Future<Output = ()> + Send + 'static>(
 fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(READ_BUFFER)
-        .write_buffer_size(0)
+        .write_buffer_size(WRITE_BUFFER)
         .max_message_size(FRAME_BYTES)
         .max_frame_size(FRAME_BYTES)
 }
