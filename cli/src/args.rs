@@ -74,6 +74,29 @@ pub(crate) struct Serve {
     /// Concurrent jobs of a node that names no maximum.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) max_jobs: u16,
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// Who may open a socket. Without tokens the address must be a loopback one.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Access")]
+pub(crate) struct Access {
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the key that signs the clients' JSON Web Tokens (HS256).
+    #[arg(long, value_name = "FILE", conflicts_with = "session_token")]
+    pub(crate) session_jwt_key: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) node_token: Option<PathBuf>,
+    /// File with the key that signs the nodes' JSON Web Tokens (HS256).
+    #[arg(long, value_name = "FILE", conflicts_with = "node_token")]
+    pub(crate) node_jwt_key: Option<PathBuf>,
+    /// Show the operator's pages to other machines too.
+    #[arg(long)]
+    pub(crate) admin_anywhere: bool,
 }
 
 /// Opens a few nodes and sessions of its own, under private language codes, and judges what they

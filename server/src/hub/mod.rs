@@ -4,13 +4,17 @@
 
 mod answers;
 mod counts;
+mod finals;
+mod groups;
 mod nodes;
+mod rooms;
 mod sample;
 mod sessions;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
+use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
@@ -18,8 +22,10 @@ use tokio::sync::mpsc;
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::wire;
 use answers::Answers;
 use nodes::Nodes;
+use rooms::Rooms;
 use sessions::Sessions;
 
 pub(crate) use answers::outcome_of;
@@ -38,6 +44,7 @@ pub(crate) struct Hub {
     out: Vec<Output>,
     nodes: Nodes,
     sessions: Sessions,
+    rooms: Rooms,
     answers: Answers,
     counts: Counts,
 }
@@ -53,6 +60,7 @@ impl Hub {
             out: Vec::new(),
             nodes: Nodes::default(),
             sessions: Sessions::default(),
+            rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: Counts::default(),
         }
@@ -62,7 +70,7 @@ impl Hub {
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
         let mut events = Vec::with_capacity(BATCH);
         loop {
-            let due = self.clock.instant(self.instance.next_deadline());
+            let due = self.clock.instant(self.instance.next_deadline().min(self.rooms.next_scan()));
             let sleep = async {
                 match due {
                     Some(due) => tokio::time::sleep_until(due.into()).await,
@@ -83,6 +91,9 @@ impl Hub {
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
             }
+            if self.rooms.next_scan() <= self.clock.now() {
+                self.expire_rooms();
+            }
         }
     }
 
@@ -91,6 +102,10 @@ impl Hub {
             Event::SessionOpened(open) => self.open_session(*open),
             Event::Chunk(piece) => self.take_audio(piece),
             Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::PlayStarted(session) => self.handle(Input::Playing(session, true)),
+            Event::PlayEnded(session, group) => self.play_ended(session, &group),
+            Event::Room(session, request) => self.take_room_request(session, request),
+            Event::Signal(signal) => self.relay_signal(*signal),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
             Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
@@ -139,8 +154,25 @@ impl Hub {
     }
 }
 
-/// Random words for the policy.
+/// Random words for the policy, random names for peers.
 struct Chance(ChaCha8Rng);
+
+impl Chance {
+    fn uuid(&mut self) -> String {
+        let mut bytes = [0; 16];
+        self.0.fill_bytes(&mut bytes);
+        wire::uuid(bytes)
+    }
+
+    fn turn(&mut self) -> TurnId {
+        TurnId::new(&self.uuid()).expect("a UUID is allowed")
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u32) -> u32 {
+        (u64::from(self.0.next_u32()) * u64::from(n) >> 32) as u32
+    }
+}
 
 impl Draws for Chance {
     fn words(&mut self, _request: RequestId, _attempt: u32) -> Words {
