@@ -3,6 +3,7 @@
 //! No request but a socket's reaches the hub: whatever is asked is answered from the last snapshot.
 
 mod api;
+mod pages;
 mod prometheus;
 
 use std::sync::Arc;
@@ -32,14 +33,15 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v1/metrics", get(|state| read(state, api::metrics)))
         .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
         .route("/api/v1/history", get(|state| read(state, api::history)))
-        .route("/metrics", get(metrics));
+        .route("/metrics", get(metrics))
+        .merge(pages::routes());
     Router::new()
         .route("/health", get(|| async { "OK" }))
         .route("/ready", get(ready))
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
         .merge(views)
-        .fallback(|| async { (StatusCode::NOT_FOUND, "not found\n") })
+        .fallback(|| async { (StatusCode::NOT_FOUND, "not found; try /dashboard\n") })
         .with_state(shared)
 }
 

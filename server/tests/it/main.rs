@@ -1,6 +1,8 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod browser;
+mod dashboard;
 mod figures;
 mod http;
 mod peers;
