@@ -18,6 +18,7 @@ mod preset;
 mod rate;
 mod schema;
 mod shape;
+pub mod streams;
 mod validate;
 
 pub use csv_input::{Call, Calls};
