@@ -3,6 +3,7 @@
 //! No request but a socket's reaches the hub: whatever is asked is answered from the last snapshot.
 
 mod api;
+mod pages;
 mod prometheus;
 
 use std::net::SocketAddr;
@@ -40,6 +41,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
+        .merge(pages::routes())
         .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
         .route("/health", get(|| async { "OK" }))
@@ -47,7 +49,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
         .merge(views)
-        .fallback(|| async { (StatusCode::NOT_FOUND, "not found\n") })
+        .fallback(|| async { (StatusCode::NOT_FOUND, "not found; try /dashboard\n") })
         .with_state(shared)
 }
 

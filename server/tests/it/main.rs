@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod browser;
+mod dashboard;
 mod figures;
 mod http;
 mod peers;

@@ -57,7 +57,8 @@ pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String 
     let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
-        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[{{"model_id":"nmt-{src}-{tgt}","kind":"nmt",
+        "version":"1.0"}}],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
         "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
         "tts_languages":[{tgt}]}}}}"#
@@ -123,7 +124,8 @@ impl Node {
         assert!(matches!(ToNode::parse(&ack), Ok(ToNode::RegisterAck(_))), "{ack}");
         let beat = format!(
             r#"{{"type":"node_heartbeat","node_id":"{id}","timestamp":0,"resource_usage":
-            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[],
+            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[{{"service_id":"asr-1",
+            "type":"asr","device":"gpu","status":"running"}}],
             "capability_by_type":[]}}"#
         );
         socket.send(&beat).await;
