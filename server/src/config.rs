@@ -5,6 +5,8 @@ use std::time::Duration;
 use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
 
+use crate::logs::LogConfig;
+
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -16,6 +18,8 @@ pub struct Config {
     pub max_jobs: u16,
     /// What bounds peers.
     pub limits: Limits,
+    /// Which log lines are written.
+    pub log: LogConfig,
 }
 
 /// Bounds on peers.
@@ -64,6 +68,7 @@ impl Default for Config {
             state: StateConfig::default(),
             max_jobs: 4,
             limits: Limits::default(),
+            log: LogConfig::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `lingua serve`.
 
 use lingua_scenarios::{Scenario, Scheduler, StoreKind};
-use lingua_server::{Config, ServeError, serve};
+use lingua_server::{Config, ServeError, logs, serve};
 use lingua_sim::{instance_config, state_config};
 use tokio::net::TcpListener;
 
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         config.instance = instance_config(&scheduler, 0);
         config.state = state_config(&scheduler);
     }
+    let _logs = logs::start(&config.log).map_err(ServeError::Logs)?;
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {

@@ -143,13 +143,18 @@ impl Hub {
         if let Some(job) = open.as_ref().and_then(|open| open.job) {
             self.answers.jobs.remove(&job.job);
         }
+        if let Some(open) = &open {
+            let job = open.job.map(|assigned| assigned.job);
+            self.log.ended(self.clock.now(), last, job, open.pair);
+        }
         let trace = self.sessions.trace(request.session).cloned();
         if let (Some(open), Some(trace)) = (open, trace) {
             for message in self.messages_of(last, open, trace) {
                 self.sessions.send(request.session, Outgoing::Text(message));
             }
         }
-        self.counts.ended(last.ending, self.clock.now() - last.sent);
+        let now = self.clock.now();
+        self.counts.ended(last.ending, now - last.sent);
         self.sessions.settle(request.session);
     }
 

@@ -4,9 +4,11 @@
 
 mod answers;
 mod counts;
+mod log;
 mod nodes;
 mod sample;
 mod sessions;
+mod watched;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
@@ -19,8 +21,10 @@ use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
 use answers::Answers;
+use log::Log;
 use nodes::Nodes;
 use sessions::Sessions;
+use watched::Watched;
 
 pub(crate) use answers::outcome_of;
 pub(crate) use counts::Counts;
@@ -40,6 +44,7 @@ pub(crate) struct Hub {
     sessions: Sessions,
     answers: Answers,
     counts: Counts,
+    log: Log,
 }
 
 impl Hub {
@@ -55,6 +60,7 @@ impl Hub {
             sessions: Sessions::default(),
             answers: Answers::default(),
             counts: Counts::default(),
+            log: Log::new(config.instance.id),
         }
     }
 
@@ -109,10 +115,12 @@ impl Hub {
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
+        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
+        let mut watched = Watched { state, nodes, log };
         let mut cx = Cx {
             now: self.clock.now(),
             draws: &mut self.words,
-            store: Store::Embedded(&mut self.state),
+            store: Store::Embedded(&mut watched),
             out: &mut out,
         };
         self.instance.handle(&mut cx, input);

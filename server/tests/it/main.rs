@@ -5,6 +5,7 @@ mod browser;
 mod dashboard;
 mod figures;
 mod http;
+mod logs;
 mod peers;
 
 use peers::{Client, Node, server};
