@@ -3,10 +3,11 @@
 //! Lines about single jobs are written at `debug` only, so that at the usual level a job costs a
 //! comparison.
 
-use lingua_core::instance::{Assign, Final, JobId, Refused};
+use lingua_core::instance::{Assign, Final, Refused};
 use lingua_core::{AffinityOutcome, InstanceId, Micros, Pair, Refusal, SessionId};
 use tracing::{debug, info, warn};
 
+use crate::hub::answers::Open;
 use crate::hub::counts::NodeGone;
 use crate::wire;
 
@@ -138,14 +139,14 @@ impl Log {
         );
     }
 
-    pub(super) fn ended(&mut self, now: Micros, last: &Final, job: Option<JobId>, pair: Pair) {
+    pub(super) fn ended(&mut self, now: Micros, last: &Final, open: &Open) {
         use lingua_core::instance::Ending::Refused as NoSlot;
         let instance = self.instance;
         let request = last.request;
         debug!(
             instance,
             session = %wire::session_id(request.session),
-            job = job.map(|job| tracing::field::display(wire::job_id(job))),
+            job = open.job.map(|assigned| tracing::field::display(wire::job_id(assigned.job))),
             utterance = request.index,
             ending = ?last.ending,
             "job ended"
@@ -158,7 +159,7 @@ impl Log {
         let Some(left_out) = throttle.admit(now) else { return };
         let session = wire::session_id(request.session);
         let cause = refused.name();
-        warn!(instance, %session, %pair, cause, left_out, "{what}");
+        warn!(instance, %session, pair = %open.pair, cause, left_out, "{what}");
     }
 }
 

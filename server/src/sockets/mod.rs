@@ -1,21 +1,27 @@
 //! One task per socket: it reads, parses, writes, and notices when the peer is gone.
 
+mod jobs;
 mod node;
+mod rooms;
 mod session;
 
+use std::iter;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::SinkExt;
 use lingua_protocol::CloseCode;
-use tokio::sync::Notify;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Shared;
 use crate::event::{Event, Outbox, Outgoing, SocketId};
 use node::NodePeer;
 use session::SessionPeer;
+
+/// Messages that go out in one write.
+const BATCH: usize = 32;
 
 /// The peer at the other end of a socket.
 trait Peer: Send {
@@ -77,15 +83,15 @@ async fn converse<P: Peer>(
     socket: &mut WebSocket,
     peer: &mut P,
     mut inbox: mpsc::Receiver<Outgoing>,
-    overflow: &Notify,
+    overflow: &AtomicBool,
     events: &mut Vec<Event>,
 ) -> Option<CloseCode> {
     let limits = shared.config.limits;
-    let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
-    let (mut silent, mut bad) = (0, 0);
-    let mut greeted = false;
-    let first = sleep(limits.first_message);
-    tokio::pin!(first);
+    let begun = Instant::now();
+    let (mut bad, mut silent, mut greeted) = (0, 0, false);
+    let mut next_ping = begun + limits.ping;
+    let look = sleep_until(next_ping.min(begun + limits.first_message));
+    tokio::pin!(look);
     loop {
         tokio::select! {
             frame = socket.recv() => {
@@ -110,37 +116,63 @@ async fn converse<P: Peer>(
                         return Some(CloseCode::GoingAway);
                     }
                 }
-                for reply in std::mem::take(peer.replies()) {
-                    write(socket, Message::Text(reply), shared).await?;
+                if !peer.replies().is_empty() {
+                    for reply in std::mem::take(peer.replies()) {
+                        feed(socket, Message::Text(reply), shared).await?;
+                    }
+                    flush(socket, shared).await?;
                 }
                 if bad >= limits.bad_frames {
                     return Some(CloseCode::InvalidMessages);
                 }
             }
-            message = inbox.recv() => match message {
-                None => return Some(CloseCode::GoingAway),
-                Some(Outgoing::Close(code)) => return Some(code),
-                Some(message) => {
-                    let message = peer.encode(message);
-                    write(socket, message, shared).await?;
+            first = inbox.recv() => {
+                if overflow.load(Ordering::Relaxed) {
+                    return Some(CloseCode::SlowReader);
                 }
-            },
-            () = &mut first, if !greeted => return Some(CloseCode::HandshakeTimeout),
-            () = overflow.notified() => return Some(CloseCode::SlowReader),
-            _ = pings.tick() => {
-                if silent >= 2 {
-                    return Some(CloseCode::Idle);
+                let Some(first) = first else { return Some(CloseCode::GoingAway) };
+                let waiting = iter::from_fn(|| inbox.try_recv().ok());
+                for message in iter::once(first).chain(waiting).take(BATCH) {
+                    if let Outgoing::Close(code) = message {
+                        return Some(code);
+                    }
+                    feed(socket, peer.encode(message), shared).await?;
                 }
-                silent += 1;
-                write(socket, Message::Ping(bytes::Bytes::new()), shared).await?;
+                flush(socket, shared).await?;
+            }
+            () = &mut look => {
+                let now = Instant::now();
+                if !greeted && now >= begun + limits.first_message {
+                    return Some(CloseCode::HandshakeTimeout);
+                }
+                if now >= next_ping {
+                    if silent >= 2 {
+                        return Some(CloseCode::Idle);
+                    }
+                    silent += 1;
+                    next_ping = now + limits.ping;
+                    write(socket, Message::Ping(bytes::Bytes::new()), shared).await?;
+                }
+                let first = (!greeted).then_some(begun + limits.first_message);
+                look.as_mut().reset(first.map_or(next_ping, |first| first.min(next_ping)));
             }
         }
     }
 }
 
+/// Writes a frame that may wait for [`flush`]. Absent when the peer is gone or does not read.
+async fn feed(socket: &mut WebSocket, message: Message, shared: &Shared) -> Option<()> {
+    timeout(shared.config.limits.write, socket.feed(message)).await.ok()?.ok()
+}
+
 /// Absent when the peer is gone or does not read.
+async fn flush(socket: &mut WebSocket, shared: &Shared) -> Option<()> {
+    timeout(shared.config.limits.write, socket.flush()).await.ok()?.ok()
+}
+
 async fn write(socket: &mut WebSocket, message: Message, shared: &Shared) -> Option<()> {
-    timeout(shared.config.limits.write, socket.send(message)).await.ok()?.ok()
+    feed(socket, message, shared).await?;
+    flush(socket, shared).await
 }
 
 async fn close(socket: &mut WebSocket, code: CloseCode, shared: &Shared) {

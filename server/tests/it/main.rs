@@ -1,12 +1,17 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod access;
 mod browser;
 mod dashboard;
 mod figures;
 mod http;
 mod logs;
 mod peers;
+mod rooms;
+mod signals;
+mod two_way;
+mod utterances;
 
 use peers::{Client, Node, server};
 
