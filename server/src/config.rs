@@ -6,6 +6,7 @@ use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
 
 use crate::access::Access;
+use crate::logs::LogConfig;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct Config {
     pub rooms: RoomLimits,
     /// Who may open a socket, and who may see the operator's pages.
     pub access: Access,
+    /// Which log lines are written.
+    pub log: LogConfig,
 }
 
 /// Bounds on rooms.
@@ -109,6 +112,7 @@ impl Default for Config {
             state: StateConfig::default(),
             max_jobs: 4,
             limits: Limits::default(),
+            log: LogConfig::default(),
             rooms: RoomLimits::default(),
             access: Access::default(),
         }

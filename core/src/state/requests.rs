@@ -125,6 +125,12 @@ impl State {
         (wanted && meant && affinity.until > now).then_some(affinity.node)
     }
 
+    /// The node that a session is tied to.
+    pub fn affinity(&self, now: Micros, session: SessionId) -> Option<NodeRef> {
+        let affinity = self.affinities.get(&session)?;
+        (affinity.until > now).then_some(affinity.node)
+    }
+
     fn try_affinity(&self, now: Micros, node: NodeRef, d: &Dispatch) -> Result<(), No> {
         // The deployed scheduler pins by name: it does not see that a node came back anew.
         if !self.config.pin_sessions && self.current(node).is_err() {

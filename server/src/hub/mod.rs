@@ -6,10 +6,12 @@ mod answers;
 mod counts;
 mod finals;
 mod groups;
+mod log;
 mod nodes;
 mod rooms;
 mod sample;
 mod sessions;
+mod watched;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
@@ -24,9 +26,11 @@ use crate::clock::Clock;
 use crate::event::Event;
 use crate::wire;
 use answers::Answers;
+use log::Log;
 use nodes::Nodes;
 use rooms::Rooms;
 use sessions::Sessions;
+use watched::Watched;
 
 pub(crate) use answers::outcome_of;
 pub(crate) use counts::Counts;
@@ -47,6 +51,7 @@ pub(crate) struct Hub {
     rooms: Rooms,
     answers: Answers,
     counts: Counts,
+    log: Log,
 }
 
 impl Hub {
@@ -63,6 +68,7 @@ impl Hub {
             rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: Counts::default(),
+            log: Log::new(config.instance.id),
         }
     }
 
@@ -124,10 +130,12 @@ impl Hub {
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
+        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
+        let mut watched = Watched { state, nodes, log };
         let mut cx = Cx {
             now: self.clock.now(),
             draws: &mut self.words,
-            store: Store::Embedded(&mut self.state),
+            store: Store::Embedded(&mut watched),
             out: &mut out,
         };
         self.instance.handle(&mut cx, input);

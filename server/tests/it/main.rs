@@ -6,6 +6,7 @@ mod browser;
 mod dashboard;
 mod figures;
 mod http;
+mod logs;
 mod peers;
 mod rooms;
 mod signals;

@@ -54,11 +54,12 @@ pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String 
         let quoted: Vec<_> = tags.split(' ').map(|tag| format!("\"{tag}\"")).collect();
         quoted.join(",")
     };
+    let model = format!("nmt-{src}-{tgt}").replace(' ', "-");
     let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
-        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[{{"model_id":"nmt-{src}-{tgt}","kind":"nmt",
-        "version":"1.0"}}],"capability_by_type":[],
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[
+        {{"model_id":"{model}","kind":"nmt","version":"1.0"}}],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
         "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
         "tts_languages":[{tgt}]}}}}"#
@@ -295,6 +296,12 @@ impl Client {
         for _ in 0..chunks {
             self.chunk(session, audio(1), true).await;
         }
+    }
+
+    /// One chunk of so many packets of 20 ms.
+    pub(crate) async fn speak_long(&mut self, packets: usize) {
+        let session = self.session.clone();
+        self.chunk(&session, audio(packets), false).await;
     }
 
     async fn chunk(&mut self, session: &str, payload: String, is_final: bool) {
