@@ -1,6 +1,5 @@
 //! Names on the wire and in the core.
 
-use axum::extract::ws::Utf8Bytes;
 use lingua_core::instance::JobId;
 use lingua_core::{InstanceId, Lang, Micros, SessionId};
 use lingua_protocol::{self as protocol, AudioFormat, SampleRate, audio};
@@ -78,17 +77,11 @@ pub(crate) fn sample_rate() -> SampleRate {
 
 /// A message as text.
 macro_rules! text {
-    ($direction:ident, $message:expr) => {{
-        let mut json = Vec::with_capacity(256);
-        lingua_protocol::$direction::from($message).to_json(&mut json);
-        $crate::wire::utf8(json)
-    }};
+    ($direction:ident, $message:expr) => {
+        axum::extract::ws::Utf8Bytes::from(lingua_protocol::$direction::from($message).to_text())
+    };
 }
 pub(crate) use text;
-
-pub(crate) fn utf8(json: Vec<u8>) -> Utf8Bytes {
-    Utf8Bytes::try_from(bytes::Bytes::from(json)).expect("JSON is UTF-8")
-}
 
 #[cfg(test)]
 mod tests {
