@@ -13,6 +13,8 @@ mod sample;
 mod sessions;
 mod watched;
 
+use std::time::Duration;
+
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
@@ -20,6 +22,8 @@ use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
+use tokio::time::Instant;
 
 use crate::Config;
 use crate::clock::Clock;
@@ -75,7 +79,18 @@ impl Hub {
     /// Runs until all sockets and the server are gone.
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
         let mut events = Vec::with_capacity(BATCH);
+        let alarm = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(alarm);
         loop {
+<<<<<<< HEAD
+            let due = self.clock.instant(self.instance.next_deadline()).map(Instant::from_std);
+            // An alarm that rings early does no harm, and to move it costs more than most events.
+            if let Some(due) = due
+                && (alarm.is_elapsed() || due < alarm.deadline())
+            {
+                alarm.as_mut().reset(due);
+            }
+=======
             let due = self.clock.instant(self.instance.next_deadline().min(self.rooms.next_scan()));
             let sleep = async {
                 match due {
@@ -83,6 +98,7 @@ impl Hub {
                     None => std::future::pending().await,
                 }
             };
+>>>>>>> main
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
@@ -92,14 +108,19 @@ impl Hub {
                         self.take(event);
                     }
                 }
-                () = sleep => {}
+                () = &mut alarm, if !alarm.is_elapsed() => {}
             }
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
             }
+<<<<<<< HEAD
+            // The sockets that are ready go first: one look then finds all their events.
+            yield_now().await;
+=======
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
+>>>>>>> main
         }
     }
 

@@ -190,6 +190,10 @@ impl Hub {
             Some(utterance) if is_whole || !opened.first => utterance,
             _ => {
                 let bytes = session.audio.split_to(opened.bytes as usize).freeze();
+                if session.audio.is_empty() {
+                    // Nothing is left in that buffer, and an idle session needs none.
+                    session.audio = BytesMut::new();
+                }
                 let format = session.format.clone();
                 let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
                 let turn = session.turn.next(opened.reason, || self.words.turn());
