@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
     Compare(Compare),
+    /// Put the shards of one run over real sockets together.
+    Merge(Merge),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
@@ -152,6 +154,16 @@ pub(crate) struct Compare {
     /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Merge {
+    /// Folders of all shards of the run, in any order.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Folder for the files of the whole.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

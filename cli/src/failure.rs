@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use lingua_reports::run::Verdict;
+
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -15,6 +17,17 @@ pub(crate) enum Code {
     Void = 4,
     /// A promised invariant broke.
     InvariantBroken = 5,
+}
+
+impl From<Verdict> for Code {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Ok => Self::Fine,
+            Verdict::ExpectationFailed => Self::ExpectationFailed,
+            Verdict::Void => Self::Void,
+            Verdict::InvariantBroken => Self::InvariantBroken,
+        }
+    }
 }
 
 impl From<Code> for ExitCode {
@@ -41,6 +54,9 @@ pub(crate) enum Failure {
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),
+    /// Shards that do not belong together.
+    #[error("error: {0}")]
+    Merge(#[from] lingua_reports::merge::MergeError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Publish(args) => commands::publish::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Merge(args) => commands::merge::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Serve(args) => commands::serve::run(&args),

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod engine_bench;
 pub(crate) mod import;
+pub(crate) mod merge;
 pub(crate) mod pools;
 pub(crate) mod publish;
 pub(crate) mod report;
