@@ -34,7 +34,8 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals; or a
+    /// simulated run with the same scenario over real sockets.
     Compare(Compare),
     /// Put the shards of one run over real sockets together.
     Merge(Merge),
@@ -154,6 +155,9 @@ pub(crate) struct Compare {
     /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
+    /// Folder for the page, the table and the curves of a simulated run A and a measured run B.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

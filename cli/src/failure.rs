@@ -57,6 +57,9 @@ pub(crate) enum Failure {
     /// Shards that do not belong together.
     #[error("error: {0}")]
     Merge(#[from] lingua_reports::merge::MergeError),
+    /// A prediction that cannot be held against a measurement.
+    #[error("error: {0}")]
+    Prediction(#[from] lingua_reports::prediction::PredictionError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),

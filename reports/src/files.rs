@@ -67,7 +67,8 @@ pub fn write_capacity(dir: &Path, rows: &[CapacityRow]) -> Result<(), WriteError
     write(&dir.join("capacity.csv"), capacity::csv(rows).as_bytes())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+/// Writes one file, and makes its directory where it is missing.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let failed = |path: &Path, source| WriteError::Io { path: path.into(), source };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|source| failed(parent, source))?;

@@ -17,6 +17,7 @@ pub mod merge;
 pub mod metrics;
 pub mod number;
 pub mod plots;
+pub mod prediction;
 pub mod replications;
 pub mod run;
 pub mod stats;
