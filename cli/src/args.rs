@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
     Capacity(Capacity),
+    /// Measure what a scheduler's work costs, for the simulation.
+    Calibrate(Calibrate),
     /// Show the pools of a scenario: pairs, shards, keys, bias.
     Pools(File),
     /// Check a scenario file without running it.
@@ -43,6 +46,8 @@ pub(crate) enum Command {
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
+    /// Run a scenario over real sockets against a scheduler and judge it from outside.
+    Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
     Serve(Serve),
     /// Time the event queue on the M/M/c model (for benches/peers).
@@ -58,6 +63,23 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+    /// Take the [costs] of this file, which `lingua calibrate` has measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+}
+
+impl File {
+    /// Loads the scenario with all changes.
+    pub(crate) fn load(&self) -> Result<Loaded, lingua_scenarios::Error> {
+        Scenario::load(&self.file, &self.changes()?)
+    }
+
+    /// All changes, those that were written out last.
+    pub(crate) fn changes(&self) -> Result<Vec<String>, lingua_scenarios::Error> {
+        let mut changes = self.costs.as_deref().map_or(Ok(Vec::new()), costs_of)?;
+        changes.extend(self.overrides.iter().cloned());
+        Ok(changes)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -73,6 +95,50 @@ pub(crate) struct Serve {
     /// Concurrent jobs of a node that names no maximum.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) max_jobs: u16,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Load {
+    #[command(flatten)]
+    pub(crate) file: File,
+    /// Scheduler to speak to, ws://host:port; absent: one of its own is started beside it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Folder for the files of the run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Whose known differences are allowed for.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) profile: Profile,
+    /// How audio is encoded; absent: Opus where the scenario has fewer than 32 bytes per
+    /// millisecond, else PCM16.
+    #[arg(long, value_enum)]
+    pub(crate) audio: Option<Audio>,
+    /// Times faster than real that talkers talk.
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+    /// Write the expectations as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// Schedulers with known differences.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    /// This project's.
+    #[default]
+    Lingua,
+    /// The one that is deployed today: nodes serve after 16 s, no maximum on the wire.
+    Deployed,
+}
+
+/// Encodings of audio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Audio {
+    /// Packets of 20 ms with their lengths, 24 kbit/s.
+    Opus,
+    /// Samples of 16 bits at 16 kHz.
+    Pcm16,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -124,6 +190,20 @@ pub(crate) struct Capacity {
     /// Folder for capacity.csv, the table and the heat map.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Calibrate {
+    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
+    /// read where it runs on this machine, else time on the clock stands for it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -217,4 +297,14 @@ fn seeds(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
         return Err(format!("`{text}`: 1 to 1,000,000 seeds, the smaller one first"));
     }
     Ok(a..=b)
+}
+
+/// A number of times from 0.01 to 1,000.
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number: write 10"))?;
+    if (0.01..=1_000.0).contains(&speed) {
+        Ok(speed)
+    } else {
+        Err(format!("{text}: from 0.01 to 1000"))
+    }
 }

@@ -54,12 +54,18 @@ pub(crate) enum Failure {
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),
+    /// A run over real sockets could not begin.
+    #[error("error: {0}")]
+    Load(lingua_loadgen::LoadError),
     /// Shards that do not belong together.
     #[error("error: {0}")]
     Merge(#[from] lingua_reports::merge::MergeError),
     /// A prediction that cannot be held against a measurement.
     #[error("error: {0}")]
     Prediction(#[from] lingua_reports::prediction::PredictionError),
+    /// A scheduler that cannot be measured.
+    #[error("error: {0}")]
+    Calibrate(#[from] lingua_loadgen::calibrate::CalibrateError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
@@ -69,6 +75,16 @@ pub(crate) enum Failure {
     /// The reader of our output has gone.
     #[error("broken pipe")]
     BrokenPipe,
+}
+
+impl From<lingua_loadgen::LoadError> for Failure {
+    fn from(error: lingua_loadgen::LoadError) -> Self {
+        match error {
+            // It names its place itself.
+            lingua_loadgen::LoadError::Scenario(error) => Self::Scenario(error),
+            error => Self::Load(error),
+        }
+    }
 }
 
 impl From<lingua_sim::SimError> for Failure {

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Sim(args) => commands::sim::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Capacity(args) => commands::capacity::run(&args),
         Command::Pools(args) => commands::pools::run(&args),
         Command::Check(args) => commands::check::run(&args),
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => commands::merge::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };

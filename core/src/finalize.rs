@@ -72,7 +72,19 @@ impl Reason {
         matches!(self, Self::Timeout | Self::MaxDuration)
     }
 
-    fn hangover(self, config: &FinalizeConfig) -> Micros {
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IsFinal => "is_final",
+            Self::Pause => "pause",
+            Self::Timeout => "timeout",
+            Self::MaxDuration => "max_duration",
+            Self::MaxLength => "max_length",
+        }
+    }
+
+    /// How long such a cut waits until its jobs are made.
+    pub fn hangover(self, config: &FinalizeConfig) -> Micros {
         match self {
             Self::IsFinal => config.hangover_manual,
             Self::Pause | Self::Timeout | Self::MaxDuration => config.hangover_auto,

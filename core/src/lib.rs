@@ -31,6 +31,7 @@ pub use promises::Promises;
 pub use rank_set::RankSet;
 pub use state::directory::{Capabilities, ClassId, Directory, Features, Needs, PairFull};
 pub use state::homes::Home;
+pub use state::nodes::{NodeState, NodeStatus};
 pub use state::op::*;
 pub use state::shards::Shards;
 pub use state::steps::*;

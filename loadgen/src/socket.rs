@@ -15,6 +15,9 @@ const READ_BUFFER: usize = 4 * 1024;
 /// Bytes that may wait to be written before a send fails: one large frame and a bit.
 const WRITE_LIMIT: usize = limits::FRAME_BYTES + 64 * 1024;
 
+/// Longest time that a close frame may take.
+const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -72,10 +75,9 @@ impl Socket {
             .max_frame_size(Some(limits::FRAME_BYTES));
         match client_async_with_config(url, stream, Some(config)).await {
             Ok((stream, _response)) => Ok(Self { stream }),
-            Err(source) => Err(ConnectError::Handshake {
-                url: url.to_owned(),
-                source: Box::new(source),
-            }),
+            Err(source) => {
+                Err(ConnectError::Handshake { url: url.to_owned(), source: Box::new(source) })
+            }
         }
     }
 
@@ -90,5 +92,10 @@ impl Socket {
     /// The next frame; `None` once the socket is closed.
     pub async fn next(&mut self) -> Option<Result<Message, tungstenite::Error>> {
         self.stream.next().await
+    }
+
+    /// Says goodbye; a peer that does not answer is left all the same.
+    pub async fn close(&mut self) {
+        let _ = tokio::time::timeout(GOODBYE, self.stream.close(None)).await;
     }
 }

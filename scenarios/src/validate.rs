@@ -313,8 +313,10 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
     }
     let (field, there) = match fault.kind {
         Kind::SlowNode | Kind::Delay => ("factor", fault.factor.is_some()),
-        Kind::StoreFailover | Kind::ClockStep | Kind::LateRelease => ("span", fault.span.is_some()),
-        Kind::ReplyLoss | Kind::HeartbeatLoss | Kind::DuplicateRelease => {
+        Kind::StoreFailover | Kind::ClockStep | Kind::LateRelease | Kind::EventReorder => {
+            ("span", fault.span.is_some())
+        }
+        Kind::ReplyLoss | Kind::HeartbeatLoss | Kind::DuplicateRelease | Kind::EventLoss => {
             ("probability", fault.probability.is_some())
         }
         Kind::ModelStorm => ("model", fault.model.is_some()),

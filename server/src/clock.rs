@@ -19,6 +19,11 @@ impl Clock {
         Micros(self.start.elapsed().as_micros() as u64)
     }
 
+    /// The core time of an instant; zero before the start.
+    pub(crate) fn at(self, instant: Instant) -> Micros {
+        Micros(instant.saturating_duration_since(self.start).as_micros() as u64)
+    }
+
     /// The instant of a core time; absent where it never comes.
     pub(crate) fn instant(self, at: Micros) -> Option<Instant> {
         self.start.checked_add(Duration::from_micros(at.0))

@@ -37,6 +37,8 @@ pub struct Limits {
     pub write: Duration,
     /// Longest wait for what is under way when the server stops.
     pub drain: Duration,
+    /// How often pages and metrics are made anew.
+    pub snapshot: Duration,
 }
 
 impl Default for Limits {
@@ -50,6 +52,7 @@ impl Default for Limits {
             first_message: Duration::from_secs(30),
             write: Duration::from_secs(10),
             drain: Duration::from_secs(30),
+            snapshot: Duration::from_secs(5),
         }
     }
 }

@@ -1,15 +1,17 @@
 //! What socket tasks tell the hub, and what the hub gives them to send.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use lingua_core::instance::{AnswerOutcome, Assign, JobId};
-use lingua_core::{Micros, Needs, Register, Report, SessionId};
+use lingua_core::{Micros, Needs, Register, SessionId};
 use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, TraceId};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::hub::Stats;
+use crate::hub::Sample;
+use crate::profile::{Beat, Profile, Services};
 
 /// One socket of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,17 +31,17 @@ pub(crate) enum Event {
     /// A node registered.
     NodeOpened(Box<OpenNode>),
     /// A node reported.
-    Heartbeat(SocketId, Report),
+    Heartbeat(SocketId, Box<Beat>),
     /// A node answered a job.
     Answer(Box<NodeAnswer>),
     /// A node has a first text.
     Partial(Box<NodePartial>),
     /// A node's socket is gone.
     NodeClosed(SocketId),
-    /// The server is about to stop: nothing new is admitted.
-    Drain,
+    /// The server is about to stop: nothing new is admitted. Tells how many answers are owed.
+    Drain(oneshot::Sender<usize>),
     /// Somebody asks how things are.
-    Stats(oneshot::Sender<Stats>),
+    Sample(oneshot::Sender<Sample>),
 }
 
 /// A new session.
@@ -59,6 +61,8 @@ pub(crate) struct AudioPiece {
     pub(crate) duration: Micros,
     pub(crate) format: AudioFormat,
     pub(crate) is_final: bool,
+    /// When it was read from the socket.
+    pub(crate) heard: Instant,
 }
 
 /// An utterance that needs no segmenting.
@@ -69,6 +73,8 @@ pub(crate) struct WholeUtterance {
     pub(crate) needs: Needs,
     pub(crate) speech: Micros,
     pub(crate) audio: UtteranceAudio,
+    /// When it was read from the socket.
+    pub(crate) heard: Instant,
 }
 
 /// The audio of one utterance.
@@ -84,6 +90,8 @@ pub(crate) struct UtteranceAudio {
 pub(crate) struct OpenNode {
     pub(crate) socket: SocketId,
     pub(crate) register: Box<Register>,
+    pub(crate) profile: Profile,
+    pub(crate) services: Services,
     pub(crate) outbox: Outbox,
 }
 

@@ -8,23 +8,26 @@ mod config;
 mod event;
 mod http;
 mod hub;
+mod profile;
+mod snapshot;
 mod sockets;
 mod wire;
 
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 pub use config::{Config, Limits};
-pub use hub::Stats;
 
+use clock::Clock;
 use event::Event;
+use snapshot::{Snapshot, Snapshots};
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
@@ -47,6 +50,22 @@ struct Shared {
     sockets: AtomicUsize,
     next_socket: AtomicU64,
     next_session: AtomicU32,
+    draining: AtomicBool,
+    snapshot: watch::Receiver<Arc<Snapshot>>,
+    snapshot_reads: AtomicU64,
+}
+
+impl Shared {
+    /// Whether the order to stop has come.
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// The last snapshot, for somebody who asked.
+    fn read_snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot_reads.fetch_add(1, Ordering::Relaxed);
+        self.snapshot.borrow().clone()
+    }
 }
 
 /// Serves until `shutdown` is over.
@@ -61,7 +80,8 @@ pub async fn serve(
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
-    let scheduler = tokio::spawn(hub::Hub::new(&config, seed).run(inbox));
+    let scheduler = tokio::spawn(hub::Hub::new(&config, Clock::start(), seed).run(inbox));
+    let (snapshots, snapshot) = Snapshots::new(&config);
     let shared = Arc::new(Shared {
         config,
         hub,
@@ -69,9 +89,14 @@ pub async fn serve(
         next_socket: AtomicU64::new(0),
         // Not from zero: a client that outlived a restart should not meet its old name.
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
+        draining: AtomicBool::new(false),
+        snapshot,
+        snapshot_reads: AtomicU64::new(0),
     });
+    let snapshots = tokio::spawn(snapshots.run(shared.clone()));
     let stop = drained(shared.clone(), shutdown);
     axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
+    snapshots.abort();
     scheduler.abort();
     Ok(())
 }
@@ -79,13 +104,14 @@ pub async fn serve(
 /// Waits for the order to stop, then until all that was admitted is answered, but not for ever.
 async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send) {
     shutdown.await;
+    shared.draining.store(true, Ordering::Relaxed);
     let answered = async {
         let mut looks = tokio::time::interval(DRAIN_LOOK);
-        while shared.hub.send(Event::Drain).await.is_ok() {
+        loop {
             looks.tick().await;
-            let (reply, stats) = oneshot::channel();
-            let asked = shared.hub.send(Event::Stats(reply)).await.is_ok();
-            if !asked || stats.await.map_or(0, |stats| stats.open_jobs()) == 0 {
+            let (reply, owed) = oneshot::channel();
+            let asked = shared.hub.send(Event::Drain(reply)).await.is_ok();
+            if !asked || owed.await.unwrap_or(0) == 0 {
                 return;
             }
         }

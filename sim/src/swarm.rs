@@ -4,12 +4,12 @@
 //! fault of ours.
 
 use lingua_core::draws::pick;
-use lingua_scenarios::{AffinityRule, Dist, PauseDetect, StoreKind, Swarm, WhenFull};
+use lingua_scenarios::{AffinityRule, Dist, PauseDetect, StoreKind, Swarm, Way, WhenFull};
 use lingua_scenarios::{CapacityCheck, Dur, Fallback, Fault, FaultKind, Policy, Scenario};
 
 use crate::streams::{Purpose, Stream, Streams};
 
-/// All kinds of fault.
+/// Kinds of fault that strike at random; those of events are drawn apart.
 const KINDS: [FaultKind; 16] = [
     FaultKind::NodeCrash,
     FaultKind::NodeSilent,
@@ -63,6 +63,9 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
         // A far store: a dispatch is between two of its steps for longer, so crashes find it there.
         drawn.costs.store_latency = Dist::exponential(FAR_STORE);
     }
+    if swarm.kinds.is_empty() && drawn.scheduler.store != StoreKind::Embedded {
+        disturb_events(&mut drawn, &mut stream);
+    }
     drawn
 }
 
@@ -103,7 +106,36 @@ fn draw_fault(drawn: &Scenario, swarm: &Swarm, stream: &mut Stream) -> Fault {
         probability: Some(0.05 + 0.45 * stream.uniform()),
         span: Some(span.min(Dur::from_micros(at * 1_000))),
         model: models,
+        way: None,
         max_jobs: None,
+    }
+}
+
+/// Cuts one way only, and disturbs what tells instances of changed membership.
+fn disturb_events(drawn: &mut Scenario, stream: &mut Stream) {
+    for fault in drawn.faults.iter_mut().filter(|fault| fault.kind == FaultKind::Partition) {
+        fault.way = *choose(stream, &[None, Some(Way::ToStore), Some(Way::FromStore)]);
+    }
+    for kind in [FaultKind::EventLoss, FaultKind::EventReorder] {
+        let at = drawn.duration.micros() / 20;
+        let fault = Fault {
+            kind,
+            at: Dur::from_micros(at),
+            lasts: Some(Dur::from_micros(at * 10)),
+            probability: Some(0.1 + 0.8 * stream.uniform()),
+            span: Some(Dur::from_millis(u64::from(1 + below(stream, 3_000)))),
+            nodes: None,
+            share: None,
+            group: None,
+            instance: None,
+            factor: None,
+            model: None,
+            way: None,
+            max_jobs: None,
+        };
+        if below(stream, 3) == 0 {
+            drawn.faults.push(fault);
+        }
     }
 }
 

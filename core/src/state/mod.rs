@@ -9,7 +9,7 @@ pub(crate) mod homes;
 mod intents;
 mod leases;
 mod limits;
-mod nodes;
+pub(crate) mod nodes;
 pub(crate) mod op;
 mod requests;
 mod reserve;

@@ -14,7 +14,63 @@ pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
 /// Usage older than this is unknown.
 const USAGE_LIFE: Micros = Micros::secs(600);
 
+/// How a registered node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// Slots taken, by leases or by jobs that the node reports beyond them.
+    pub running: u32,
+    /// All its slots.
+    pub max_jobs: u32,
+    /// Whether it may be given jobs.
+    pub state: NodeState,
+}
+
+/// Whether a node may be given jobs, and why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeState {
+    /// It has free slots.
+    Ready,
+    /// All its slots are taken.
+    Full,
+    /// It asked for no new jobs.
+    Draining,
+    /// It is over its resource threshold.
+    Overused,
+    /// It has not reported since it registered.
+    Unheard,
+}
+
+impl NodeState {
+    /// All states.
+    pub const ALL: [Self; 5] =
+        [Self::Ready, Self::Full, Self::Draining, Self::Overused, Self::Unheard];
+
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Full => "full",
+            Self::Draining => "draining",
+            Self::Overused => "overused",
+            Self::Unheard => "unheard",
+        }
+    }
+}
+
 impl State {
+    /// How a node stands; absent where its generation is not current.
+    pub fn node_status(&self, node: NodeRef) -> Option<NodeStatus> {
+        let node = self.current(node).ok()?;
+        let state = match node {
+            node if node.draining => NodeState::Draining,
+            node if node.overused => NodeState::Overused,
+            node if !node.presence.is_heard() => NodeState::Unheard,
+            node if node.busy() >= node.max_jobs => NodeState::Full,
+            _ => NodeState::Ready,
+        };
+        Some(NodeStatus { running: node.busy(), max_jobs: node.max_jobs, state })
+    }
+
     /// Opens a generation. Leases of the former one stay until they end: the jobs may still run.
     pub(super) fn register(
         &mut self,

@@ -33,16 +33,19 @@ pub struct Fault {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub factor: Option<f64>,
-    /// Probability per event (heartbeat-loss, reply-loss, late-release ...), 0..=1.
+    /// Probability per event (heartbeat-loss, reply-loss, late-release, event-loss ...), 0..=1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub probability: Option<f64>,
-    /// Writes of this last span are lost at a failover; size of a clock step.
+    /// Writes of this last span are lost at a failover; size of a clock step; how late an event is.
     #[serde(default)]
     pub span: Option<Dur>,
     /// Model concerned (model-storm).
     #[serde(default)]
     pub model: Option<String>,
+    /// Which way is cut (partition); absent: both.
+    #[serde(default)]
+    pub way: Option<Way>,
     /// The new maximum of concurrent jobs (max-jobs), 1..=1024.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_024))]
@@ -69,7 +72,7 @@ pub enum FaultKind {
     StoreStall,
     /// The store fails over; writes of the last `span` are lost.
     StoreFailover,
-    /// Instance and store cannot reach each other.
+    /// Instance and store cannot reach each other, or one of them not the other (`way`).
     Partition,
     /// Replies of the store are lost after commit, with `probability`.
     ReplyLoss,
@@ -89,4 +92,18 @@ pub enum FaultKind {
     Delay,
     /// Nodes report another maximum of concurrent jobs.
     MaxJobs,
+    /// Events that tell instances of changed membership are lost, with `probability`.
+    EventLoss,
+    /// Such events arrive late by `span`, so that later ones overtake them, with `probability`.
+    EventReorder,
+}
+
+/// The way between an instance and the store that a partition cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Steps never arrive at the store.
+    ToStore,
+    /// The store carries steps out; its replies and events never arrive.
+    FromStore,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 use lingua_core::instance::{Answer, AnswerOutcome, Assign, Ending, Failure, Final, Input, JobId};
-use lingua_core::{Micros, NodeNum, RequestId};
+use lingua_core::{Micros, NodeNum, Pair, RequestId};
 use lingua_protocol::{
     ErrorCode, ErrorMessage, Json, MissingReason, MissingResult, Note, RefusedUtterance, TraceId,
     UiEvent, UiEventKind, UiStatus,
@@ -24,6 +24,7 @@ pub(super) struct Answers {
 
 #[derive(Debug)]
 struct Open {
+    pair: Pair,
     audio: Arc<UtteranceAudio>,
     opened: Micros,
     job: Option<Assigned>,
@@ -48,8 +49,19 @@ impl Answers {
         self.requests.len()
     }
 
-    pub(super) fn open(&mut self, request: RequestId, audio: Arc<UtteranceAudio>, now: Micros) {
-        let open = Open { audio, opened: now, job: None, messages: Vec::new(), error: None };
+    /// The pair of every job that a node has.
+    pub(super) fn running(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.requests.values().filter(|open| open.job.is_some()).map(|open| open.pair)
+    }
+
+    pub(super) fn open(
+        &mut self,
+        request: RequestId,
+        pair: Pair,
+        audio: Arc<UtteranceAudio>,
+        now: Micros,
+    ) {
+        let open = Open { pair, audio, opened: now, job: None, messages: Vec::new(), error: None };
         self.requests.insert(request, open);
     }
 
@@ -101,7 +113,7 @@ impl Hub {
                 open.messages = answer.messages;
                 open.error = answer.error;
             }
-            None => self.counts.stale_answers += 1,
+            None => self.counts.stale_results += 1,
         }
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;
@@ -137,7 +149,7 @@ impl Hub {
                 self.sessions.send(request.session, Outgoing::Text(message));
             }
         }
-        self.counts.ended(last.ending);
+        self.counts.ended(last.ending, self.clock.now() - last.sent);
         self.sessions.settle(request.session);
     }
 

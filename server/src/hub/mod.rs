@@ -3,10 +3,12 @@
 //! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
 
 mod answers;
+mod counts;
 mod nodes;
+mod sample;
 mod sessions;
-mod stats;
 
+use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
 use rand_chacha::ChaCha8Rng;
@@ -21,13 +23,15 @@ use nodes::Nodes;
 use sessions::Sessions;
 
 pub(crate) use answers::outcome_of;
-pub use stats::Stats;
+pub(crate) use counts::Counts;
+pub(crate) use sample::{NodeSample, Sample};
 
 /// Events taken between two looks at the clock.
 const BATCH: usize = 256;
 
 pub(crate) struct Hub {
     clock: Clock,
+    finalize: FinalizeConfig,
     instance: Instance,
     state: State,
     words: Chance,
@@ -35,13 +39,14 @@ pub(crate) struct Hub {
     nodes: Nodes,
     sessions: Sessions,
     answers: Answers,
-    counts: stats::Counts,
+    counts: Counts,
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(config: &Config, clock: Clock, seed: [u8; 32]) -> Self {
         Self {
-            clock: Clock::start(),
+            clock,
+            finalize: config.instance.finalize,
             instance: Instance::new(config.instance.clone()),
             state: State::new(config.state.clone()),
             words: Chance(ChaCha8Rng::from_seed(seed)),
@@ -49,7 +54,7 @@ impl Hub {
             nodes: Nodes::default(),
             sessions: Sessions::default(),
             answers: Answers::default(),
-            counts: stats::Counts::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -88,17 +93,16 @@ impl Hub {
             Event::Utterance(utterance) => self.take_utterance(*utterance),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
-            Event::Heartbeat(socket, report) => {
-                if let Some(node) = self.nodes.of_socket(socket) {
-                    self.handle(Input::Heartbeat(node, report));
-                }
-            }
+            Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
             Event::Answer(answer) => self.take_answer(*answer),
             Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
-            Event::Drain => self.instance.drain(),
             // Whoever asked may be gone.
-            Event::Stats(reply) => drop(reply.send(self.stats())),
+            Event::Drain(reply) => {
+                self.instance.drain();
+                let _ = reply.send(self.answers.len());
+            }
+            Event::Sample(reply) => drop(reply.send(self.sample())),
         }
     }
 
@@ -126,7 +130,7 @@ impl Hub {
             Output::Final(last) => self.finish(&last),
             Output::Registered(name, result) => self.node_registered(&name, result),
             Output::CloseNode(node) => self.expel_node(node),
-            Output::Work(_) => self.counts.dispatches += 1,
+            Output::Work(_) => self.counts.reservations += 1,
             Output::RefreshModel(_) => {}
             Output::Store(..) | Output::Route(..) => {
                 unreachable!("the state is in this process, and the only instance is this one")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{Input, Opened, Request, Setup};
-use lingua_core::{RequestId, SessionId};
+use lingua_core::{Pair, RequestId, SessionId};
 use lingua_protocol::{AudioFormat, TraceId};
 
 use crate::event::{AudioPiece, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance};
@@ -19,6 +19,7 @@ pub(super) struct Sessions(HashMap<SessionId, Session>);
 #[derive(Debug)]
 struct Session {
     outbox: Outbox,
+    pair: Pair,
     trace: TraceId,
     // What was spoken and is not yet a job's, in order: utterances take theirs from the front.
     audio: BytesMut,
@@ -31,6 +32,11 @@ struct Session {
 impl Sessions {
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The pair of every session.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.0.values().map(|session| session.pair)
     }
 
     pub(super) fn trace(&self, session: SessionId) -> Option<&TraceId> {
@@ -66,6 +72,7 @@ impl Hub {
         let OpenSession { session, needs, trace, outbox } = open;
         let entry = Session {
             outbox,
+            pair: needs.pair,
             trace,
             audio: BytesMut::new(),
             format: AudioFormat::Pcm16,
@@ -73,6 +80,7 @@ impl Hub {
             closed: false,
         };
         self.sessions.0.insert(session, entry);
+        self.counts.sessions_opened += 1;
         self.handle(Input::SessionOpened(session, Setup::new(&[needs])));
     }
 
@@ -84,7 +92,7 @@ impl Hub {
             bytes: piece.audio.len() as u32,
             audio: piece.duration,
             is_final: piece.is_final,
-            sent: self.clock.now(),
+            sent: self.clock.at(piece.heard),
         };
         self.counts.audio_bytes += u64::from(chunk.bytes);
         self.handle(Input::Chunk(piece.session, chunk));
@@ -92,7 +100,7 @@ impl Hub {
 
     /// The same utterance again makes no second job while the first is open.
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
-        let WholeUtterance { session, index, needs, speech, audio } = utterance;
+        let WholeUtterance { session, index, needs, speech, audio, heard } = utterance;
         let id = RequestId { session: wire::whole(session), index, tgt: needs.pair.tgt };
         if self.answers.is_open(&id) {
             return;
@@ -101,8 +109,9 @@ impl Hub {
         entry.owed += 1;
         let bytes = audio.bytes.len() as u64;
         self.counts.audio_bytes += bytes;
-        self.answers.open(id, Arc::new(audio), self.clock.now());
-        let sent = self.clock.now();
+        self.counts.offered += 1;
+        self.answers.open(id, needs.pair, Arc::new(audio), self.clock.now());
+        let sent = self.clock.at(heard);
         self.handle(Input::Request(Request { id, needs, speech, bytes, sent }));
     }
 
@@ -113,7 +122,12 @@ impl Hub {
         let format = session.format.clone();
         session.owed += 1;
         let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
-        self.answers.open(opened.request, Arc::new(audio), self.clock.now());
+        self.counts.offered += 1;
+        if opened.first {
+            self.counts.finalized(opened.reason);
+        }
+        let pair = opened.needs.pair;
+        self.answers.open(opened.request, pair, Arc::new(audio), self.clock.now());
     }
 
     pub(super) fn close_session(&mut self, session: SessionId) {

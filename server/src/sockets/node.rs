@@ -18,6 +18,7 @@ use crate::event::{
     Event, JobForNode, NodeAnswer, NodePartial, OpenNode, Outbox, Outgoing, SocketId,
 };
 use crate::hub::outcome_of;
+use crate::profile::{Beat, Profile, Services};
 use crate::sockets::Peer;
 use crate::wire::{self, text};
 
@@ -62,13 +63,17 @@ impl NodePeer {
         let max_jobs = said.max_jobs.map_or(self.shared.config.max_jobs, |max| max.get());
         let register = Box::new(Register {
             name: id.as_str().into(),
-            caps: Capabilities { languages, ..Capabilities::default() },
+            caps: Capabilities { languages: languages.clone(), ..Capabilities::default() },
             max_jobs: max_jobs.into(),
             owner: InstanceId(0),
         });
         self.id = Some(id);
+        let profile = Profile::new(languages, &said.hardware, said.installed_models.iter());
+        let services = Services::of(said.installed_services.iter().flat_map(|list| list.iter()));
         let outbox = self.outbox.clone();
-        Ok(Event::NodeOpened(Box::new(OpenNode { socket: self.socket, register, outbox })))
+        let socket = self.socket;
+        let open = OpenNode { socket, register, profile, services, outbox };
+        Ok(Event::NodeOpened(Box::new(open)))
     }
 
     /// A node speaks for itself only.
@@ -146,7 +151,9 @@ impl Peer for NodePeer {
             FromNode::Register(register) => events.push(self.register(register)?),
             FromNode::Heartbeat(beat) => {
                 self.is_own(&beat.node_id)?;
-                events.push(Event::Heartbeat(self.socket, report(&beat)));
+                let services = Services::of(beat.installed_services.iter());
+                let beat = Beat { report: report(&beat), services };
+                events.push(Event::Heartbeat(self.socket, Box::new(beat)));
             }
             FromNode::JobResult(result) => events.push(self.result(result)?),
             // What a node has begun changes nothing: its slot is taken since the job was sent.

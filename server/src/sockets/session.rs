@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use bytes::Bytes;
@@ -99,7 +100,8 @@ impl SessionPeer {
         let is_final = chunk.is_final;
         let session = own.id;
         let audio = Bytes::from(audio);
-        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final }));
+        let heard = Instant::now();
+        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final, heard }));
         Ok(())
     }
 
@@ -125,7 +127,7 @@ impl SessionPeer {
             rate: said.sample_rate,
         };
         let (session, needs) = (own.id, Needs::pair(pair));
-        let whole = WholeUtterance { session, index, needs, speech, audio };
+        let whole = WholeUtterance { session, index, needs, speech, audio, heard: Instant::now() };
         events.push(Event::Utterance(Box::new(whole)));
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod figures;
+mod http;
 mod peers;
 
 use peers::{Client, Node, server};

@@ -1,5 +1,6 @@
 //! Peers that a test drives by hand.
 
+use std::future::Future;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
@@ -15,10 +16,22 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server on a port of its own.
 pub(crate) async fn server() -> String {
+    server_with(Config::default()).await
+}
+
+pub(crate) async fn server_with(config: Config) -> String {
+    serve_until(config, std::future::pending()).await
+}
+
+/// A server that is ordered to stop when `stop` is over.
+pub(crate) async fn serve_until(
+    config: Config,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
-        serve(Config::default(), listener, std::future::pending()).await.unwrap();
+        serve(config, listener, stop).await.unwrap();
     });
     format!("ws://{address}")
 }

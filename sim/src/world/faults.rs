@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use lingua_core::draws::pick;
 use lingua_core::{Micros, ModelId, Op, State};
-use lingua_scenarios::{Fault, FaultKind, Scenario};
+use lingua_scenarios::{Fault, FaultKind, Scenario, Way};
 
 use crate::setup::{self, Names};
 use crate::streams::{Purpose, Stream, Streams};
@@ -75,6 +75,20 @@ impl Faults {
         let late =
             matches!(op, Op::Release(_)) && stream.uniform() < fault.probability.unwrap_or(1.0);
         fault.span.filter(|_| late).map_or(Micros::ZERO, setup::micros)
+    }
+
+    pub(super) fn event_is_lost(&self, stream: &mut Stream) -> bool {
+        let share = self.probability(FaultKind::EventLoss);
+        share > 0.0 && stream.uniform() < share
+    }
+
+    /// How much later than its turn an event of changed membership arrives.
+    pub(super) fn event_delay(&self, stream: &mut Stream) -> Micros {
+        let Some(planned) = self.active(FaultKind::EventReorder).next() else {
+            return Micros::ZERO;
+        };
+        let late = stream.uniform() < planned.fault.probability.unwrap_or(1.0);
+        planned.fault.span.filter(|_| late).map_or(Micros::ZERO, setup::micros)
     }
 
     /// Whether a node lacks a model that it lists.
@@ -163,7 +177,11 @@ impl World {
                     self.store_stalls(store_server, lasts);
                 }
             }
-            (FaultKind::Partition, _) => self.servers[usize::from(server)].cut_off = begins,
+            (FaultKind::Partition, _) => {
+                let cut = &mut self.servers[usize::from(server)].cut;
+                cut.to_store = begins && fault.way != Some(Way::FromStore);
+                cut.from_store = begins && fault.way != Some(Way::ToStore);
+            }
             (FaultKind::ReconnectHerd, true) => {
                 for node in victims {
                     self.node_closes_socket(node);
@@ -249,5 +267,7 @@ fn name(kind: FaultKind) -> &'static str {
         FaultKind::ClockStep => "fault_clock_step",
         FaultKind::Delay => "fault_delay",
         FaultKind::MaxJobs => "fault_max_jobs",
+        FaultKind::EventLoss => "fault_event_loss",
+        FaultKind::EventReorder => "fault_event_reorder",
     }
 }

@@ -14,11 +14,17 @@ use crate::world::{Event, OpenJob, RequestWords, World};
 /// Messages that may wait at one instance.
 const QUEUE_MAX: usize = 1 << 20;
 
+/// Ways between an instance and the store that are cut.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cut {
+    pub(super) to_store: bool,
+    pub(super) from_store: bool,
+}
+
 pub(super) struct Server {
     pub(super) id: InstanceId,
     pub(super) up: bool,
-    // Cut off from the store.
-    pub(super) cut_off: bool,
+    pub(super) cut: Cut,
     instance: Instance,
     queue: VecDeque<Input>,
     // Nanoseconds of virtual time.
@@ -39,7 +45,7 @@ impl Server {
         Self {
             id,
             up: true,
-            cut_off: false,
+            cut: Cut::default(),
             instance,
             queue: VecDeque::new(),
             busy_until: 0,
@@ -200,7 +206,8 @@ impl World {
         let deadline = server.instance.next_deadline();
         if deadline < server.tick_at {
             server.tick_at = deadline;
-            self.queue.push(deadline.max(self.now), Event::Tick(at));
+            let late = self.latency(Leg::Timer);
+            self.queue.push(deadline.max(self.now) + late, Event::Tick(at));
         }
         if !self.free_of_cost {
             for output in &out {

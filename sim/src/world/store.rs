@@ -97,7 +97,7 @@ pub(super) fn server_of(home: Home, servers: usize) -> usize {
 impl World {
     pub(super) fn send_step(&mut self, from: u16, at: Micros, token: Token, op: Box<Op>) {
         let latency = self.latency(Leg::Store);
-        if self.servers[usize::from(from)].cut_off {
+        if self.servers[usize::from(from)].cut.to_store {
             self.recorder.mark("step_cut_off");
             return;
         }
@@ -135,7 +135,7 @@ impl World {
             self.publish();
         }
         let Some(&server) = self.server_of.get(&from) else { return };
-        if self.servers[usize::from(server)].cut_off || self.reply_is_lost() {
+        if self.servers[usize::from(server)].cut.from_store || self.reply_is_lost() {
             self.recorder.mark("reply_lost");
             self.note_lost_reply(op);
             return;
@@ -168,6 +168,20 @@ impl World {
         self.post(arrives, Mail::Reply(to, token, Box::new(reply)));
     }
 
+    /// How much later than its turn an event arrives; nothing when it is lost.
+    fn event_delay(&mut self) -> Option<Micros> {
+        let losses = &mut self.store.losses;
+        if self.faults.event_is_lost(losses) {
+            self.recorder.mark("event_lost");
+            return None;
+        }
+        let late = self.faults.event_delay(losses);
+        if late > Micros::ZERO {
+            self.recorder.mark("event_overtaken");
+        }
+        Some(late)
+    }
+
     /// Membership has changed: the snapshots learn of it soon.
     fn publish(&mut self) {
         if !self.store.incremental || self.store.publish_scheduled {
@@ -186,14 +200,18 @@ impl World {
         if !server.up || self.now > self.end {
             return;
         }
-        let id = server.id;
-        let reachable = !server.cut_off && !self.store.is_stalled(self.now);
-        if reachable {
-            let snapshot = Box::new(self.watch.state().snapshot());
-            let latency = self.latency(Leg::Store);
-            self.post(self.now + latency, Mail::Input(id, Input::Snapshot(snapshot)));
-        }
+        let (id, cut) = (server.id, server.cut);
         let on_schedule = self.now.0.is_multiple_of(self.store.snapshot_age.0.max(1));
+        // A whole snapshot is asked for, an event just comes.
+        let cut = cut.from_store || (on_schedule && cut.to_store);
+        if !cut && !self.store.is_stalled(self.now) {
+            let late = if on_schedule { Some(Micros::ZERO) } else { self.event_delay() };
+            if let Some(late) = late {
+                let snapshot = Box::new(self.watch.state().snapshot());
+                let arrives = self.now + self.latency(Leg::Store) + late;
+                self.post(arrives, Mail::Input(id, Input::Snapshot(snapshot)));
+            }
+        }
         if on_schedule {
             self.queue.push(self.now + self.store.snapshot_age, Event::Snapshot(at));
         }
