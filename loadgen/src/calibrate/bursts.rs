@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use super::cpu::Process;
-use super::peers::{Frame, Peer};
+use super::peers::{PASSING, Peer, WORKING};
 use super::{CalibrateError, Each};
 use crate::target::Address;
 
 const NODES: usize = 20;
 const REGISTRATIONS: usize = 200;
 const HEARTBEATS: u32 = 500;
+const RESULTS: u64 = 5_000;
 const SESSIONS: usize = 50;
 /// Of 10 ms each, so that no utterance reaches the longest that is allowed.
 const CHUNKS: u32 = 200;
@@ -71,15 +72,13 @@ pub(super) async fn measure(
     process: Option<Process>,
 ) -> Result<Costs, CalibrateError> {
     let register = register(target, process).await?;
-    let mut nodes = Vec::with_capacity(NODES);
-    for at in 0..NODES {
-        let mut node = Peer::node(target, format!("calibrate-{at}")).await?;
-        node.register().await?;
-        node.heartbeat().await?;
-        nodes.push(node);
+    let mut only = node(target, 0).await?;
+    let result = repeated_results(target, process, &mut only).await?;
+    let mut nodes = vec![only];
+    for at in 1..NODES {
+        nodes.push(node(target, at).await?);
     }
     let heartbeat = heartbeats(&mut nodes, process).await?;
-    let result = stale_results(&mut nodes, process).await?;
     let small = chunks(target, process, CHUNKS, SMALL).await?;
     let large = chunks(target, process, LARGE_CHUNKS, LARGE).await?;
     let jobs = jobs(target, process, nodes).await?;
@@ -87,15 +86,23 @@ pub(super) async fn measure(
     let kib = Each { time: more.mul_f64(1_024.0 / (LARGE - SMALL) as f64), count: large.count };
     let share = kib.time.mul_f64(SMALL as f64 / 1_024.0);
     let chunk = Each { time: small.time.saturating_sub(share), ..small };
-    // What a stale result costs is taken apart; its final messages are part of the dispatch.
+    // A repeated result leads to no message: those of the first are part of the dispatch.
     let dispatch = Each { time: jobs.time.saturating_sub(result.time), ..jobs };
     Ok(Costs { register, heartbeat, chunk, kib, result, dispatch })
+}
+
+/// A node that is ready for jobs.
+async fn node(target: &Address, number: usize) -> Result<Peer, CalibrateError> {
+    let mut node = Peer::node(target, format!("calibrate-{number}"), WORKING).await?;
+    node.register().await?;
+    node.heartbeat().await?;
+    Ok(node)
 }
 
 async fn register(target: &Address, process: Option<Process>) -> Result<Each, CalibrateError> {
     let mut nodes = Vec::with_capacity(REGISTRATIONS);
     for at in 0..REGISTRATIONS {
-        nodes.push(Peer::node(target, format!("calibrate-r{at}")).await?);
+        nodes.push(Peer::node(target, format!("calibrate-r{at}"), PASSING).await?);
     }
     let meter = Meter::start(process).await;
     for node in &mut nodes {
@@ -113,29 +120,33 @@ async fn heartbeats(nodes: &mut [Peer], process: Option<Process>) -> Result<Each
     for _ in 0..HEARTBEATS {
         for node in &mut *nodes {
             node.heartbeat().await?;
+            node.drain()?;
         }
+        yield_now().await;
     }
     Ok(meter.each(u64::from(HEARTBEATS) * nodes.len() as u64).await)
 }
 
-/// Results of jobs that nobody asked for: read, looked up and dropped.
-async fn stale_results(
-    nodes: &mut [Peer],
+/// The result of one job, again and again: read, looked up and dropped.
+async fn repeated_results(
+    target: &Address,
     process: Option<Process>,
+    only: &mut Peer,
 ) -> Result<Each, CalibrateError> {
-    let job = Frame {
-        job_id: "job-calibrate".into(),
-        attempt_id: 1,
-        session_id: "s-CALIBRAT".into(),
-        ..Frame::default()
-    };
+    let mut session = Peer::session(target).await?;
+    session.utterance(0, &STANDARD.encode([0; SMALL])).await?;
+    let job = only.until("job_assign").await?;
+    only.result(&job).await?;
+    session.until("translation_result").await?;
     let meter = Meter::start(process).await;
-    for _ in 0..HEARTBEATS {
-        for node in &mut *nodes {
-            node.result(&job).await?;
-        }
+    for _ in 0..RESULTS {
+        only.result(&job).await?;
+        only.drain()?;
+        yield_now().await;
     }
-    Ok(meter.each(u64::from(HEARTBEATS) * nodes.len() as u64).await)
+    let each = meter.each(RESULTS).await;
+    session.close().await;
+    Ok(each)
 }
 
 /// Chunks of so many bytes, in utterances that are still open when all are in.
@@ -154,7 +165,9 @@ async fn chunks(
     for seq in 0..per_session {
         for session in &mut sessions {
             session.chunk(seq, &payload).await?;
+            session.drain()?;
         }
+        yield_now().await;
     }
     // Its answer comes after all that was sent before it has been read.
     for session in &mut sessions {

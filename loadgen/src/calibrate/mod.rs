@@ -185,10 +185,7 @@ async fn measure(
         of("chunk", bursts.chunk),
         of("result", bursts.result),
         of("kib", bursts.kib),
-        Field {
-            name: "session_latency",
-            note: format!("half a round trip, median of {PINGS}"),
-        },
+        Field { name: "session_latency", note: format!("half a round trip, median of {PINGS}") },
         Field {
             name: "node_latency",
             note: format!(

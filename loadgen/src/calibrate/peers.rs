@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde::Deserialize;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
@@ -12,8 +13,12 @@ use crate::socket::Socket;
 use crate::target::Address;
 
 /// Private languages: nobody else speaks them, so nothing of a calibration reaches a real peer.
-pub(super) const SRC: &str = "qaa";
-pub(super) const TGT: &str = "qab";
+pub(super) const WORKING: Pair = ("qaa", "qab");
+/// Of nodes that come and go: what is sent to a node in its last moments waits for its return.
+pub(super) const PASSING: Pair = ("qag", "qah");
+
+type Pair = (&'static str, &'static str);
+
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -23,6 +28,7 @@ pub(super) struct Peer {
     socket: Socket,
     /// Node or session id.
     pub(super) id: String,
+    pair: Pair,
 }
 
 /// A frame of a scheduler, as far as a calibration looks at it.
@@ -43,19 +49,25 @@ impl Peer {
     async fn open(target: &Address, path: &str) -> Result<Self, CalibrateError> {
         let url = format!("{}{path}", target.base);
         let target: SocketAddr = target.socket;
-        Ok(Self { socket: Socket::connect(&url, target, None).await?, id: String::new() })
+        let socket = Socket::connect(&url, target, None).await?;
+        Ok(Self { socket, id: String::new(), pair: WORKING })
     }
 
     /// A node that is connected and has yet to register.
-    pub(super) async fn node(target: &Address, id: String) -> Result<Self, CalibrateError> {
-        Ok(Self { id, ..Self::open(target, "/ws/node").await? })
+    pub(super) async fn node(
+        target: &Address,
+        id: String,
+        pair: Pair,
+    ) -> Result<Self, CalibrateError> {
+        Ok(Self { id, pair, ..Self::open(target, "/ws/node").await? })
     }
 
     /// A session that is open.
     pub(super) async fn session(target: &Address) -> Result<Self, CalibrateError> {
         let mut peer = Self::open(target, "/ws/session").await?;
+        let (src, tgt) = WORKING;
         let init = format!(
-            r#"{{"type":"session_init","client_version":"1","platform":"web","src_lang":"{SRC}","tgt_lang":"{TGT}"}}"#
+            r#"{{"type":"session_init","client_version":"1","platform":"web","src_lang":"{src}","tgt_lang":"{tgt}"}}"#
         );
         peer.send(init).await?;
         peer.id = peer.until("session_init_ack").await?.session_id;
@@ -97,12 +109,24 @@ impl Peer {
         }
     }
 
+    /// Throws away what has come so far: a peer that does not read is closed.
+    pub(super) fn drain(&mut self) -> Result<(), CalibrateError> {
+        while let Some(frame) = self.socket.next().now_or_never() {
+            match frame {
+                Some(Ok(Message::Close(_))) | None => return Err(CalibrateError::Closed),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(Box::new(error).into()),
+            }
+        }
+        Ok(())
+    }
+
     /// Registers a node and reports that it is idle.
     pub(super) async fn register(&mut self) -> Result<(), CalibrateError> {
         let register = format!(
             r#"{{"type":"node_register","node_id":"{}","version":"2.0.0","platform":"linux","hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],"features_supported":{{}},"accept_public_jobs":true,"max_jobs":64,{}}}"#,
             self.id,
-            languages()
+            languages(self.pair)
         );
         self.send(register).await?;
         self.until("node_register_ack").await.map(drop)
@@ -112,7 +136,7 @@ impl Peer {
         let beat = format!(
             r#"{{"type":"node_heartbeat","node_id":"{}","timestamp":0,"resource_usage":{{"cpu_percent":1.0,"mem_percent":1.0,"running_jobs":0}},"installed_services":[],"capability_by_type":[],{}}}"#,
             self.id,
-            languages()
+            languages(self.pair)
         );
         self.send(beat).await
     }
@@ -136,9 +160,14 @@ impl Peer {
         self.send(chunk).await
     }
 
-    pub(super) async fn utterance(&mut self, index: u64, payload: &str) -> Result<(), CalibrateError> {
+    pub(super) async fn utterance(
+        &mut self,
+        index: u64,
+        payload: &str,
+    ) -> Result<(), CalibrateError> {
+        let (src, tgt) = self.pair;
         let utterance = format!(
-            r#"{{"type":"utterance","session_id":"{}","utterance_index":{index},"manual_cut":true,"src_lang":"{SRC}","tgt_lang":"{TGT}","audio_format":"pcm16","sample_rate":16000,"audio":"{payload}"}}"#,
+            r#"{{"type":"utterance","session_id":"{}","utterance_index":{index},"manual_cut":true,"src_lang":"{src}","tgt_lang":"{tgt}","audio_format":"pcm16","sample_rate":16000,"audio":"{payload}"}}"#,
             self.id
         );
         self.send(utterance).await
@@ -157,8 +186,8 @@ impl Peer {
     }
 }
 
-fn languages() -> String {
+fn languages((src, tgt): Pair) -> String {
     format!(
-        r#""language_capabilities":{{"asr_languages":["{SRC}"],"semantic_languages":["{SRC}"],"tts_languages":["{TGT}"],"semantic_core_ready":true}}"#
+        r#""language_capabilities":{{"asr_languages":["{src}"],"semantic_languages":["{src}"],"tts_languages":["{tgt}"],"semantic_core_ready":true}}"#
     )
 }
