@@ -32,6 +32,7 @@ pub use rank_set::RankSet;
 pub use state::directory::{Capabilities, ClassId, Directory, Features, Needs, PairFull};
 pub use state::homes::Home;
 pub use state::op::*;
+pub use state::restore::{RestoreError, StoredNode};
 pub use state::shards::Shards;
 pub use state::steps::*;
 pub use state::{CapacityCheck, SharedState, Snapshot, State, StateConfig};
