@@ -5,6 +5,8 @@ use std::time::Duration;
 use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
 
+use crate::access::Access;
+
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -16,6 +18,37 @@ pub struct Config {
     pub max_jobs: u16,
     /// What bounds peers.
     pub limits: Limits,
+    /// What bounds rooms.
+    pub rooms: RoomLimits,
+    /// Who may open a socket, and who may see the operator's pages.
+    pub access: Access,
+}
+
+/// Bounds on rooms.
+#[derive(Debug, Clone, Copy)]
+pub struct RoomLimits {
+    /// Rooms at once, at most 450,000: half of all codes, so that a code is hard to guess.
+    pub rooms: usize,
+    /// Members of one room, at most 1,024.
+    pub members: usize,
+    /// Wrong codes of one session; beyond it its socket is closed.
+    pub wrong_codes: u32,
+    /// A room in which nobody spoke for this long is closed.
+    pub idle: Duration,
+    /// How often that is looked at.
+    pub scan: Duration,
+}
+
+impl Default for RoomLimits {
+    fn default() -> Self {
+        Self {
+            rooms: 10_000,
+            members: 64,
+            wrong_codes: 20,
+            idle: Duration::from_secs(30 * 60),
+            scan: Duration::from_secs(60),
+        }
+    }
 }
 
 /// Bounds on peers.
@@ -23,6 +56,14 @@ pub struct Config {
 pub struct Limits {
     /// Sockets of both kinds at once.
     pub sockets: usize,
+    /// Connections of one address at once. Many peers may share an address, or a proxy's.
+    pub sockets_per_address: usize,
+    /// Sessions of one socket.
+    pub sessions_per_socket: usize,
+    /// Connections that are not sockets yet; beyond it the oldest is cut.
+    pub handshakes: usize,
+    /// Longest time for a request to arrive, and between two.
+    pub handshake: Duration,
     /// Messages that wait for one peer to read; beyond it the peer is closed.
     pub outbox: usize,
     /// Messages that wait for the scheduler; beyond it peers are read more slowly.
@@ -45,6 +86,10 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sockets: 100_000,
+            sockets_per_address: 100_000,
+            sessions_per_socket: 16,
+            handshakes: 4_096,
+            handshake: Duration::from_secs(10),
             outbox: 256,
             inbox: 65_536,
             bad_frames: 20,
@@ -64,6 +109,8 @@ impl Default for Config {
             state: StateConfig::default(),
             max_jobs: 4,
             limits: Limits::default(),
+            rooms: RoomLimits::default(),
+            access: Access::default(),
         }
     }
 }

@@ -7,8 +7,11 @@ use std::time::Instant;
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use lingua_core::instance::{AnswerOutcome, Assign, JobId};
-use lingua_core::{Micros, Needs, Register, SessionId};
-use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, TraceId};
+use lingua_core::{Lang, Micros, Needs, Register, SessionId};
+use lingua_protocol::{
+    AudioFormat, CloseCode, ErrorCode, Features, GroupId, Language, LanguageList, Mode, Pipeline,
+    SampleRate, ShortText, TraceId, TurnId,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::hub::Sample;
@@ -27,6 +30,14 @@ pub(crate) enum Event {
     Chunk(AudioPiece),
     /// A client sent a whole utterance.
     Utterance(Box<WholeUtterance>),
+    /// A client plays a result.
+    PlayStarted(SessionId),
+    /// A client has played a result of this group.
+    PlayEnded(SessionId, GroupId),
+    /// A session asks something of a room.
+    Room(SessionId, RoomRequest),
+    /// A session has something for another member of its room.
+    Signal(Box<Signal>),
     /// A session is over.
     SessionClosed(SessionId),
     /// A node registered.
@@ -50,8 +61,28 @@ pub(crate) enum Event {
 pub(crate) struct OpenSession {
     pub(crate) session: SessionId,
     pub(crate) needs: Needs,
-    pub(crate) trace: TraceId,
+    pub(crate) choices: Arc<Choices>,
     pub(crate) outbox: Outbox,
+}
+
+/// What a client chose for its jobs. Nodes get it as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Choices {
+    pub(crate) trace: TraceId,
+    pub(crate) src_lang: Language,
+    pub(crate) tgt_lang: Language,
+    pub(crate) dialect: Option<ShortText>,
+    pub(crate) features: Option<Features>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) lang_a: Option<Language>,
+    pub(crate) lang_b: Option<Language>,
+    pub(crate) auto_langs: Option<LanguageList>,
+    pub(crate) enable_streaming_asr: bool,
+    pub(crate) partial_update_interval_ms: u64,
+    /// What is to be done for a room; else it is always the same.
+    pub(crate) pipeline: Option<Pipeline>,
+    /// Whether a whole utterance was ended by hand.
+    pub(crate) manual_cut: bool,
 }
 
 /// A piece of speech.
@@ -72,10 +103,19 @@ pub(crate) struct WholeUtterance {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) needs: Needs,
+    pub(crate) choices: Arc<Choices>,
     pub(crate) speech: Micros,
     pub(crate) audio: UtteranceAudio,
     /// When it was read from the socket.
     pub(crate) heard: Instant,
+}
+
+/// An utterance with what all its jobs share.
+#[derive(Debug)]
+pub(crate) struct Utterance {
+    pub(crate) choices: Arc<Choices>,
+    pub(crate) turn: TurnId,
+    pub(crate) audio: UtteranceAudio,
 }
 
 /// The audio of one utterance.
@@ -84,6 +124,35 @@ pub(crate) struct UtteranceAudio {
     pub(crate) bytes: Bytes,
     pub(crate) format: AudioFormat,
     pub(crate) rate: SampleRate,
+}
+
+/// What a session asks of a room.
+#[derive(Debug)]
+pub(crate) enum RoomRequest {
+    /// A new room, and to be in it.
+    Create(Newcomer),
+    /// To enter a room, where the code may be one.
+    Join(Option<u32>, Newcomer),
+    /// To leave a room.
+    Leave(Option<u32>),
+    /// To hear another member's own voice, or not to.
+    Voice { room: Option<u32>, of: Option<SessionId>, hears: bool },
+}
+
+/// What one member of a room tells another to connect directly, ready to send.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    pub(crate) from: SessionId,
+    pub(crate) room: u32,
+    pub(crate) to: SessionId,
+    pub(crate) message: Utf8Bytes,
+}
+
+/// Who enters a room.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) name: Option<ShortText>,
+    pub(crate) preferred: Option<Lang>,
 }
 
 /// A new node.
@@ -105,7 +174,9 @@ pub(crate) struct NodeAnswer {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) outcome: AnswerOutcome,
-    pub(crate) messages: Vec<Utf8Bytes>,
+    pub(crate) events: Vec<Utf8Bytes>,
+    /// Complete but for what is known when its turn comes.
+    pub(crate) translation: Option<Vec<u8>>,
     pub(crate) error: Option<ErrorCode>,
 }
 
@@ -134,8 +205,8 @@ pub(crate) enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct JobForNode {
     pub(crate) assign: Assign,
-    pub(crate) trace: TraceId,
-    pub(crate) audio: Arc<UtteranceAudio>,
+    pub(crate) utterance: Arc<Utterance>,
+    pub(crate) for_room: bool,
 }
 
 /// Where the hub puts a socket's messages.

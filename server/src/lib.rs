@@ -3,6 +3,8 @@
 //! A socket is a task that parses and encodes; the hub is one task that owns the instance and its
 //! state. Sockets tell the hub small typed events and take ready messages from bounded outboxes.
 
+mod accept;
+mod access;
 mod clock;
 mod config;
 mod event;
@@ -15,16 +17,17 @@ mod wire;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-pub use config::{Config, Limits};
+pub use access::{Access, Kind, Rule, Secret, SecretError};
+pub use config::{Config, Limits, RoomLimits};
 
 use clock::Clock;
 use event::Event;
@@ -42,6 +45,18 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// Other machines could open sockets without a token.
+    #[error(
+        "{address} is reached from other machines, and a {} socket needs no token: set one, or \
+         listen on 127.0.0.1",
+        .kind.name()
+    )]
+    NoToken {
+        /// The address.
+        address: SocketAddr,
+        /// The kind of socket that anybody could open.
+        kind: Kind,
+    },
 }
 
 /// What all socket tasks share.
@@ -72,12 +87,20 @@ impl Shared {
 /// Serves until `shutdown` is over.
 ///
 /// # Errors
-/// The listener or the source of randomness fails.
+/// The listener or the source of randomness fails, or the listener is open to other machines and
+/// the sockets to anybody.
 pub async fn serve(
     config: Config,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
+    let address = listener.local_addr()?;
+    let open = |kind: &Kind| matches!(config.access.rule(*kind), Rule::Open);
+    if !address.ip().is_loopback()
+        && let Some(kind) = [Kind::Session, Kind::Node].into_iter().find(open)
+    {
+        return Err(ServeError::NoToken { address, kind });
+    }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
@@ -96,11 +119,8 @@ pub async fn serve(
     });
     let snapshots = tokio::spawn(snapshots.run(shared.clone()));
     let stop = drained(shared.clone(), shutdown);
-    let listener = listener.tap_io(|stream| {
-        // Where it cannot be set, small frames only come later.
-        let _ = stream.set_nodelay(true);
-    });
-    axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
+    let limits = shared.config.limits;
+    accept::accept(&listener, http::routes(shared), limits, stop).await;
     snapshots.abort();
     scheduler.abort();
     Ok(())

@@ -1,5 +1,6 @@
 //! Names on the wire and in the core.
 
+use axum::extract::ws::Utf8Bytes;
 use lingua_core::instance::JobId;
 use lingua_core::{InstanceId, Lang, Micros, SessionId};
 use lingua_protocol::{self as protocol, AudioFormat, SampleRate, audio};
@@ -27,6 +28,26 @@ pub(crate) fn session_id(session: SessionId) -> protocol::SessionId {
 pub(crate) fn parse_session_id(id: &protocol::SessionId) -> Option<SessionId> {
     let digits = id.as_str().strip_prefix("s-")?;
     u64::from_str_radix(digits, 16).ok().map(SessionId)
+}
+
+/// The lowest room code, and how many there are: six digits.
+pub(crate) const ROOM_CODES: (u32, u32) = (100_000, 900_000);
+
+/// Six digits.
+pub(crate) fn room_code(code: u32) -> protocol::RoomCode {
+    protocol::RoomCode::new(&code.to_string()).expect("digits are allowed")
+}
+
+/// The code that six digits give.
+pub(crate) fn parse_room_code(code: &protocol::RoomCode) -> Option<u32> {
+    let (lowest, count) = ROOM_CODES;
+    let code = code.as_str().parse().ok()?;
+    (lowest..lowest + count).contains(&code).then_some(code)
+}
+
+/// A UUID of random bytes.
+pub(crate) fn uuid(random: [u8; 16]) -> String {
+    uuid::Builder::from_random_bytes(random).into_uuid().to_string()
 }
 
 /// The job's name.
@@ -83,6 +104,19 @@ macro_rules! text {
 }
 pub(crate) use text;
 
+/// An encoded message with the fields of `tail`, of which there is at least one.
+pub(crate) fn extended(mut json: Vec<u8>, tail: &impl serde::Serialize) -> Utf8Bytes {
+    json.pop();
+    let at = json.len();
+    serde_json::to_writer(&mut json, tail).expect("string keys into memory");
+    json[at] = b',';
+    utf8(json)
+}
+
+pub(crate) fn utf8(json: Vec<u8>) -> Utf8Bytes {
+    Utf8Bytes::try_from(bytes::Bytes::from(json)).expect("JSON is UTF-8")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +130,13 @@ mod tests {
         for bad in ["job-1-2", "job-1-2-3-4", "job-x-2-3", "nobody"] {
             assert_eq!(parse_job_id(&protocol::JobId::new(bad).unwrap()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_message_takes_more_fields() {
+        let tail = std::collections::BTreeMap::from([("b", 2), ("c", 3)]);
+        let text = extended(br#"{"a":1}"#.to_vec(), &tail);
+        assert_eq!(text.as_str(), r#"{"a":1,"b":2,"c":3}"#);
     }
 
     #[test]

@@ -29,11 +29,15 @@ pub enum Input {
     SessionOpened(SessionId, Setup),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
+    /// A client begins to play a result, or has played it.
+    Playing(SessionId, bool),
     /// A client changed its languages; the open utterance keeps its own.
     SessionSetup(SessionId, Setup),
     /// A client's socket is gone.
     SessionClosed(SessionId),
-    /// A whole utterance, without segmenting (and each bare arrival).
+    /// A client's whole utterance, without segmenting.
+    Utterance(SessionId, WholeUtterance),
+    /// A bare arrival: one job of no session.
     Request(Request),
     /// A node registered on a socket of this instance.
     NodeOpened(Box<Register>),
@@ -77,7 +81,22 @@ impl Setup {
     }
 }
 
-/// A whole utterance.
+/// An utterance that a client cut itself. Its answers leave in the order of the cuts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeUtterance {
+    /// The client's own count.
+    pub index: u32,
+    /// Its targets.
+    pub setup: Setup,
+    /// Length of the speech.
+    pub speech: Micros,
+    /// Decoded bytes.
+    pub bytes: u64,
+    /// The client's own time of sending.
+    pub sent: Micros,
+}
+
+/// What one job answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// What is asked.

@@ -177,8 +177,10 @@ impl Instance {
         match input {
             Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
+            Input::Playing(session, begins) => self.play(cx, session, begins),
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
+            Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),
             Input::Request(request) => self.take_request(cx, request),
             Input::NodeOpened(register) => self.open_node(cx, register),
             Input::Heartbeat(node, report) => self.take_heartbeat(cx, node, report),

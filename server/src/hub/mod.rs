@@ -4,7 +4,10 @@
 
 mod answers;
 mod counts;
+mod finals;
+mod groups;
 mod nodes;
+mod rooms;
 mod sample;
 mod sessions;
 
@@ -13,6 +16,7 @@ use std::time::Duration;
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
+use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
@@ -22,8 +26,10 @@ use tokio::time::Instant;
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::wire;
 use answers::Answers;
 use nodes::Nodes;
+use rooms::Rooms;
 use sessions::Sessions;
 
 pub(crate) use answers::outcome_of;
@@ -42,6 +48,7 @@ pub(crate) struct Hub {
     out: Vec<Output>,
     nodes: Nodes,
     sessions: Sessions,
+    rooms: Rooms,
     answers: Answers,
     counts: Counts,
 }
@@ -57,6 +64,7 @@ impl Hub {
             out: Vec::new(),
             nodes: Nodes::default(),
             sessions: Sessions::default(),
+            rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: Counts::default(),
         }
@@ -68,7 +76,8 @@ impl Hub {
         let alarm = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(alarm);
         loop {
-            let due = self.clock.instant(self.instance.next_deadline()).map(Instant::from_std);
+            let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = self.clock.instant(due).map(Instant::from_std);
             // An alarm that rings early does no harm, and to move it costs more than most events.
             if let Some(due) = due
                 && (alarm.is_elapsed() || due < alarm.deadline())
@@ -89,6 +98,9 @@ impl Hub {
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
             }
+            if self.rooms.next_scan() <= self.clock.now() {
+                self.expire_rooms();
+            }
             // The sockets that are ready go first: one look then finds all their events.
             yield_now().await;
         }
@@ -99,6 +111,10 @@ impl Hub {
             Event::SessionOpened(open) => self.open_session(*open),
             Event::Chunk(piece) => self.take_audio(piece),
             Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::PlayStarted(session) => self.handle(Input::Playing(session, true)),
+            Event::PlayEnded(session, group) => self.play_ended(session, &group),
+            Event::Room(session, request) => self.take_room_request(session, request),
+            Event::Signal(signal) => self.relay_signal(*signal),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
             Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
@@ -147,8 +163,25 @@ impl Hub {
     }
 }
 
-/// Random words for the policy.
+/// Random words for the policy, random names for peers.
 struct Chance(ChaCha8Rng);
+
+impl Chance {
+    fn uuid(&mut self) -> String {
+        let mut bytes = [0; 16];
+        self.0.fill_bytes(&mut bytes);
+        wire::uuid(bytes)
+    }
+
+    fn turn(&mut self) -> TurnId {
+        TurnId::new(&self.uuid()).expect("a UUID is allowed")
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u32) -> u32 {
+        (u64::from(self.0.next_u32()) * u64::from(n) >> 32) as u32
+    }
+}
 
 impl Draws for Chance {
     fn words(&mut self, _request: RequestId, _attempt: u32) -> Words {

@@ -10,6 +10,7 @@ use lingua_protocol::{
 };
 
 use crate::event::{JobForNode, OpenNode, Outbox, Outgoing, SocketId};
+use crate::hub::answers::Receivers;
 use crate::hub::counts::NodeGone;
 use crate::hub::{Hub, NodeSample};
 use crate::profile::{Beat, Profile, Services};
@@ -139,11 +140,12 @@ impl Hub {
     }
 
     pub(super) fn assign(&mut self, assign: Assign) {
-        let Some(audio) = self.answers.assigned(&assign) else { return };
-        let Some(trace) = self.sessions.trace(assign.request.session).cloned() else { return };
-        self.tell_dispatched(&assign, &trace);
+        let Some(open) = self.answers.assigned(&assign) else { return };
+        let utterance = open.utterance.clone();
+        let for_room = open.receivers != Receivers::Speaker;
+        self.tell_dispatched(&assign, &utterance.choices.trace);
         // A node that does not take it is closed by its own task; the job is then dispatched anew.
-        let job = JobForNode { assign, trace, audio };
+        let job = JobForNode { assign, utterance, for_room };
         self.nodes.send(assign.node, Outgoing::Job(Box::new(job)));
         let hangover = assign.reason.map_or(Micros::ZERO, |reason| reason.hangover(&self.finalize));
         self.counts.dispatched(&assign, self.clock.now() - assign.sent - hangover);

@@ -1,6 +1,8 @@
 //! One task per socket: it reads, parses, writes, and notices when the peer is gone.
 
+mod jobs;
 mod node;
+mod rooms;
 mod session;
 
 use std::iter;

@@ -8,20 +8,20 @@ use axum::extract::ws::{Message, Utf8Bytes};
 use bytes::Bytes;
 use lingua_core::{Lang, Needs, Pair, SessionId};
 use lingua_protocol::{
-    AudioChunk, AudioFormat, Channels, ErrorCode, ErrorMessage, FromSession, Mode, Note,
+    AudioChunk, AudioFormat, Channels, ErrorCode, ErrorMessage, FromSession, Language, Mode, Note,
     ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TraceId, Utterance,
 };
 
 use crate::Shared;
 use crate::clock::unix_ms;
 use crate::event::{
-    AudioPiece, Event, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance,
+    AudioPiece, Choices, Event, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance,
 };
 use crate::sockets::Peer;
 use crate::wire::{self, text};
 
-/// Sessions of one socket.
-const SESSIONS_MAX: usize = 16;
+/// How often first texts are wanted, where the client does not say.
+const PARTIAL_UPDATE_INTERVAL_MS: u64 = 1_000;
 
 pub(super) struct SessionPeer {
     shared: Arc<Shared>,
@@ -34,6 +34,7 @@ pub(super) struct SessionPeer {
 struct OwnSession {
     id: SessionId,
     pair: Pair,
+    choices: Arc<Choices>,
     // Told by the first audio.
     format: Option<AudioFormat>,
 }
@@ -41,6 +42,10 @@ struct OwnSession {
 impl SessionPeer {
     pub(super) fn new(shared: Arc<Shared>, outbox: Outbox) -> Self {
         Self { shared, outbox, sessions: Vec::new(), replies: Vec::new() }
+    }
+
+    pub(super) fn newest_session(&self) -> Option<SessionId> {
+        self.sessions.last().map(|own| own.id)
     }
 
     fn own(&mut self, id: &lingua_protocol::SessionId) -> Result<&mut OwnSession, Utf8Bytes> {
@@ -53,22 +58,24 @@ impl SessionPeer {
     }
 
     fn open(&mut self, init: SessionInit, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
-        if self.sessions.len() >= SESSIONS_MAX {
-            let message = format!("{SESSIONS_MAX} sessions are open: close one first");
+        let most = self.shared.config.limits.sessions_per_socket;
+        if self.sessions.len() >= most {
+            let message = format!("{most} sessions are open: close one first");
             return Err(error(ErrorCode::InvalidSession, &message));
         }
         let pair = pair_of(&init)?;
         let number = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
         let session = SessionId(number.into());
         let session_id = wire::session_id(session);
-        let trace = init.trace_id.unwrap_or_else(|| {
+        let trace = init.trace_id.clone().unwrap_or_else(|| {
             TraceId::new(session_id.as_str()).expect("a session id is visible text")
         });
+        let choices = Arc::new(choices_of(init, trace.clone()));
         let ack = SessionInitAck {
             session_id,
             assigned_node_id: None,
             message: Note::cut("session created"),
-            trace_id: trace.clone(),
+            trace_id: trace,
             protocol_version: ShortText::cut("1.0"),
             use_binary_frame: false,
             negotiated_codec: AudioFormat::Opus,
@@ -77,10 +84,12 @@ impl SessionPeer {
             negotiated_channel_count: Channels::new(1).expect("one channel is allowed"),
         };
         self.replies.push(text!(ToSession, ack));
-        self.sessions.push(OwnSession { id: session, pair, format: None });
+        let own = OwnSession { id: session, pair, choices: choices.clone(), format: None };
+        self.sessions.push(own);
         let needs = Needs::pair(pair);
         let outbox = self.outbox.clone();
-        events.push(Event::SessionOpened(Box::new(OpenSession { session, needs, trace, outbox })));
+        let open = OpenSession { session, needs, choices, outbox };
+        events.push(Event::SessionOpened(Box::new(open)));
         Ok(())
     }
 
@@ -121,13 +130,24 @@ impl SessionPeer {
             _ => Pair { src: lang(&said.src_lang)?, tgt: lang(&said.tgt_lang)? },
         };
         let speech = wire::duration(&bytes, &said.audio_format, said.sample_rate);
+        let choices = Arc::new(Choices {
+            trace: said.trace_id.unwrap_or_else(|| own.choices.trace.clone()),
+            src_lang: said.src_lang,
+            tgt_lang: said.tgt_lang,
+            dialect: said.dialect.or_else(|| own.choices.dialect.clone()),
+            features: said.features.or_else(|| own.choices.features.clone()),
+            pipeline: said.pipeline,
+            manual_cut: said.manual_cut,
+            ..Choices::clone(&own.choices)
+        });
         let audio = UtteranceAudio {
             bytes: bytes.into(),
             format: said.audio_format,
             rate: said.sample_rate,
         };
         let (session, needs) = (own.id, Needs::pair(pair));
-        let whole = WholeUtterance { session, index, needs, speech, audio, heard: Instant::now() };
+        let heard = Instant::now();
+        let whole = WholeUtterance { session, index, needs, choices, speech, audio, heard };
         events.push(Event::Utterance(Box::new(whole)));
         Ok(())
     }
@@ -156,17 +176,29 @@ impl Peer for SessionPeer {
                 let ack = SessionCloseAck { session_id: close.session_id };
                 self.replies.push(text!(ToSession, ack));
             }
-            FromSession::TtsStarted(started) => drop(self.own(&started.session_id)?),
-            FromSession::TtsPlayEnded(ended) => drop(self.own(&ended.session_id)?),
-            FromSession::RoomCreate(_)
-            | FromSession::RoomJoin(_)
-            | FromSession::RoomLeave(_)
-            | FromSession::RoomRawVoicePreference(_)
-            | FromSession::WebrtcOffer(_)
-            | FromSession::WebrtcAnswer(_)
-            | FromSession::WebrtcIce(_) => {
-                let message = "this scheduler has no rooms yet";
-                return Err(error(ErrorCode::UnsupportedFeature, message));
+            FromSession::TtsStarted(started) => {
+                events.push(Event::PlayStarted(self.own(&started.session_id)?.id));
+            }
+            FromSession::TtsPlayEnded(ended) => {
+                events.push(Event::PlayEnded(self.own(&ended.session_id)?.id, ended.group_id));
+            }
+            FromSession::RoomCreate(create) => events.push(self.create_room(create)?),
+            FromSession::RoomJoin(join) => events.push(self.join_room(join)?),
+            FromSession::RoomLeave(leave) => events.push(self.leave_room(&leave)?),
+            FromSession::RoomRawVoicePreference(prefers) => {
+                events.push(self.prefer_voice(&prefers)?);
+            }
+            FromSession::WebrtcOffer(mut offer) => {
+                let route = self.route(&offer.room_code, &mut offer.to)?;
+                events.extend(route.carry(offer.into()));
+            }
+            FromSession::WebrtcAnswer(mut answer) => {
+                let route = self.route(&answer.room_code, &mut answer.to)?;
+                events.extend(route.carry(answer.into()));
+            }
+            FromSession::WebrtcIce(mut ice) => {
+                let route = self.route(&ice.room_code, &mut ice.to)?;
+                events.extend(route.carry(ice.into()));
             }
             FromSession::Ignored(_) => {}
         }
@@ -189,6 +221,32 @@ impl Peer for SessionPeer {
     }
 }
 
+fn choices_of(init: SessionInit, trace: TraceId) -> Choices {
+    let src_lang = if init.mode == Some(Mode::TwoWayAuto) { auto() } else { init.src_lang };
+    Choices {
+        trace,
+        src_lang,
+        tgt_lang: init.tgt_lang,
+        dialect: init.dialect,
+        features: init.features,
+        mode: init.mode,
+        lang_a: init.lang_a,
+        lang_b: init.lang_b,
+        auto_langs: init.auto_langs,
+        enable_streaming_asr: init.enable_streaming_asr.unwrap_or(true),
+        partial_update_interval_ms: init
+            .partial_update_interval_ms
+            .unwrap_or(PARTIAL_UPDATE_INTERVAL_MS),
+        pipeline: None,
+        manual_cut: false,
+    }
+}
+
+/// Whoever spoke: the node finds out.
+fn auto() -> Language {
+    Language::new("auto").expect("letters are allowed")
+}
+
 /// The pair of a session; a two-way session is that of its two languages.
 fn pair_of(init: &SessionInit) -> Result<Pair, Utf8Bytes> {
     let two_way = init.mode == Some(Mode::TwoWayAuto) || init.src_lang.as_str() == "auto";
@@ -198,13 +256,13 @@ fn pair_of(init: &SessionInit) -> Result<Pair, Utf8Bytes> {
     }
 }
 
-fn lang(language: &lingua_protocol::Language) -> Result<Lang, Utf8Bytes> {
+pub(super) fn lang(language: &Language) -> Result<Lang, Utf8Bytes> {
     wire::lang(language).ok_or_else(|| {
         let message = format!("language {language}: send a tag of at most {} letters", Lang::MAX);
         error(ErrorCode::InvalidMessage, &message)
     })
 }
 
-fn error(code: ErrorCode, message: &str) -> Utf8Bytes {
+pub(super) fn error(code: ErrorCode, message: &str) -> Utf8Bytes {
     text!(ToSession, ErrorMessage { code, message: Note::cut(message), details: None })
 }

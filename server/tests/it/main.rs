@@ -1,9 +1,16 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod access;
+mod browser;
+mod dashboard;
 mod figures;
 mod http;
 mod peers;
+mod rooms;
+mod signals;
+mod two_way;
+mod utterances;
 
 use peers::{Client, Node, server};
 

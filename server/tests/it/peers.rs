@@ -9,6 +9,7 @@ use lingua_protocol::{ToNode, ToSession};
 use lingua_server::{Config, serve};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// Longest wait for what must come.
@@ -47,14 +48,30 @@ fn chunk() -> Vec<u8> {
     bytes
 }
 
+/// The registration of a node; languages are separated by spaces.
 pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String {
+    let list = |tags: &str| {
+        let quoted: Vec<_> = tags.split(' ').map(|tag| format!("\"{tag}\"")).collect();
+        quoted.join(",")
+    };
+    let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
-        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[{{"model_id":"nmt-{src}-{tgt}","kind":"nmt",
+        "version":"1.0"}}],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
-        "language_capabilities":{{"asr_languages":["{src}"],"semantic_languages":["{src}"],
-        "tts_languages":["{tgt}"]}}}}"#
+        "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
+        "tts_languages":[{tgt}]}}}}"#
     )
+}
+
+/// The status of a refused upgrade.
+pub(crate) async fn refused(url: &str) -> u16 {
+    use tokio_tungstenite::tungstenite::Error;
+    match connect_async(url).await {
+        Err(Error::Http(response)) => response.status().as_u16(),
+        other => panic!("not refused: {other:?}"),
+    }
 }
 
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -66,6 +83,18 @@ impl Socket {
 
     async fn send(&mut self, text: &str) {
         self.0.send(Message::text(text)).await.unwrap();
+    }
+
+    /// The code with which the socket is closed, whatever comes before.
+    async fn closed(&mut self) -> Option<u16> {
+        loop {
+            let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
+            match frame {
+                Some(Ok(Message::Close(frame))) => return frame.map(|frame| frame.code.into()),
+                Some(Err(_)) | None => return None,
+                Some(Ok(_)) => {}
+            }
+        }
     }
 
     /// The next text; absent when the socket is closed.
@@ -95,7 +124,8 @@ impl Node {
         assert!(matches!(ToNode::parse(&ack), Ok(ToNode::RegisterAck(_))), "{ack}");
         let beat = format!(
             r#"{{"type":"node_heartbeat","node_id":"{id}","timestamp":0,"resource_usage":
-            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[],
+            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[{{"service_id":"asr-1",
+            "type":"asr","device":"gpu","status":"running"}}],
             "capability_by_type":[]}}"#
         );
         socket.send(&beat).await;
@@ -176,19 +206,56 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A socket without a session.
+    pub(crate) async fn connect(url: &str) -> Self {
+        Self::asking(format!("{url}/ws/session")).await
+    }
+
+    /// The same, by a request of one's own.
+    pub(crate) async fn asking(request: impl IntoClientRequest + Unpin) -> Self {
+        let socket = Socket(connect_async(request).await.unwrap().0);
+        Self { socket, session: String::new() }
+    }
+
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
+        let chosen = format!(r#""src_lang":"{src}","tgt_lang":"{tgt}","trace_id":"t-1""#);
+        Self::choosing(url, &chosen).await
+    }
+
+    /// A session that sends these fields besides.
+    pub(crate) async fn choosing(url: &str, fields: &str) -> Self {
         let mut socket = Socket::open(url, "/ws/session").await;
-        let init = format!(
-            r#"{{"type":"session_init","client_version":"t","platform":"web","src_lang":"{src}",
-            "tgt_lang":"{tgt}","trace_id":"t-1"}}"#
-        );
-        socket.send(&init).await;
+        let init = r#"{"type":"session_init","client_version":"t","platform":"web","#;
+        socket.send(&format!("{init}{fields}}}")).await;
         let ack = socket.hear().await.unwrap();
         let Ok(ToSession::InitAck(SessionInitAck { session_id, .. })) = ToSession::parse(&ack)
         else {
             panic!("{ack}")
         };
         Self { socket, session: session_id.as_str().to_owned() }
+    }
+
+    /// The next message of a type, its text; others on the way are passed over.
+    pub(crate) async fn wait_for(&mut self, kind: &str) -> String {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            if ToSession::parse(&text).unwrap().type_name() == kind {
+                return text;
+            }
+        }
+    }
+
+    /// The types of all messages up to now: up to the answer to a request that the hub refuses.
+    pub(crate) async fn heard_so_far(&mut self) -> Vec<String> {
+        self.send(r#"{"type":"room_leave","room_code":"nowhere"}"#).await;
+        let mut types = Vec::new();
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToSession::parse(&text).unwrap().type_name() {
+                "room_error" => return types,
+                kind => types.push(kind.to_owned()),
+            }
+        }
     }
 
     pub(crate) fn session(&self) -> &str {
@@ -203,6 +270,10 @@ impl Client {
         self.socket.hear().await
     }
 
+    pub(crate) async fn closed(&mut self) -> Option<u16> {
+        self.socket.closed().await
+    }
+
     /// Chunks, and then, where it is wanted, the empty one that ends the utterance.
     pub(crate) async fn speak(&mut self, chunks: usize, is_final: bool) {
         let session = self.session.clone();
@@ -212,6 +283,12 @@ impl Client {
         if is_final {
             self.chunk(&session, String::new(), true).await;
         }
+    }
+
+    /// One piece of so many chunks.
+    pub(crate) async fn say(&mut self, chunks: usize, is_final: bool) {
+        let session = self.session.clone();
+        self.chunk(&session, audio(chunks), is_final).await;
     }
 
     pub(crate) async fn speak_as(&mut self, session: &str, chunks: usize) {
@@ -247,7 +324,7 @@ impl Client {
                 Ok(ToSession::TranslationResult(result)) => {
                     return (result.text_translated.to_string(), result.utterance_index);
                 }
-                Ok(ToSession::UiEvent(_)) => {}
+                Ok(ToSession::UiEvent(_) | ToSession::RoomMembers(_)) => {}
                 other => panic!("no translation: {other:?}"),
             }
         }
@@ -274,7 +351,7 @@ impl Client {
                     let details = details.as_ref().map(Json::as_str).map(str::to_owned);
                     return (code.as_str().to_owned(), details);
                 }
-                Ok(ToSession::UiEvent(_)) => {}
+                Ok(ToSession::UiEvent(_) | ToSession::RoomMembers(_)) => {}
                 other => panic!("no error: {other:?}"),
             }
         }

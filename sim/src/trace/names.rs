@@ -15,8 +15,10 @@ impl Message {
         let (name, session) = match input {
             Input::SessionOpened(session, _) => ("session opened", Some(*session)),
             Input::Chunk(session, _) => ("chunk", Some(*session)),
+            Input::Playing(session, _) => ("playing", Some(*session)),
             Input::SessionSetup(session, _) => ("session setup", Some(*session)),
             Input::SessionClosed(session) => ("session closed", Some(*session)),
+            Input::Utterance(session, _) => ("utterance", Some(*session)),
             Input::Request(request) => ("request", Some(request.id.session)),
             Input::NodeOpened(_) => ("node opened", None),
             Input::Heartbeat(..) => ("heartbeat", None),
