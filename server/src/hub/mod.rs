@@ -82,23 +82,14 @@ impl Hub {
         let alarm = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(alarm);
         loop {
-<<<<<<< HEAD
-            let due = self.clock.instant(self.instance.next_deadline()).map(Instant::from_std);
+            let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = self.clock.instant(due).map(Instant::from_std);
             // An alarm that rings early does no harm, and to move it costs more than most events.
             if let Some(due) = due
                 && (alarm.is_elapsed() || due < alarm.deadline())
             {
                 alarm.as_mut().reset(due);
             }
-=======
-            let due = self.clock.instant(self.instance.next_deadline().min(self.rooms.next_scan()));
-            let sleep = async {
-                match due {
-                    Some(due) => tokio::time::sleep_until(due.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
->>>>>>> main
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
@@ -113,14 +104,11 @@ impl Hub {
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
             }
-<<<<<<< HEAD
-            // The sockets that are ready go first: one look then finds all their events.
-            yield_now().await;
-=======
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
->>>>>>> main
+            // The sockets that are ready go first: one look then finds all their events.
+            yield_now().await;
         }
     }
 
