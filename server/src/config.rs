@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
+use lingua_core::{Features, Needs, Pair, StateConfig};
+use lingua_protocol::ServiceType;
 
 use crate::access::Access;
+use crate::profile::bits;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub struct Config {
     pub state: StateConfig,
     /// Concurrent jobs of a node that names no maximum, 1..=1024.
     pub max_jobs: u16,
+    /// Whether jobs go only to nodes that say that recognition, translation and speech are ready.
+    pub require_services: bool,
     /// What bounds peers.
     pub limits: Limits,
     /// What bounds rooms.
@@ -78,6 +82,8 @@ pub struct Limits {
     pub write: Duration,
     /// Longest wait for what is under way when the server stops.
     pub drain: Duration,
+    /// Longest wait after that for sockets to close.
+    pub goodbye: Duration,
     /// How often pages and metrics are made anew.
     pub snapshot: Duration,
 }
@@ -97,8 +103,18 @@ impl Default for Limits {
             first_message: Duration::from_secs(30),
             write: Duration::from_secs(10),
             drain: Duration::from_secs(30),
+            goodbye: Duration::from_secs(5),
             snapshot: Duration::from_secs(5),
         }
+    }
+}
+
+impl Config {
+    /// What a job of a pair needs.
+    pub(crate) fn needs(&self, pair: Pair) -> Needs {
+        let services = [ServiceType::Asr, ServiceType::Nmt, ServiceType::Tts];
+        let features = if self.require_services { bits(services) } else { Features::default() };
+        Needs { features, ..Needs::pair(pair) }
     }
 }
 
@@ -108,6 +124,7 @@ impl Default for Config {
             instance: InstanceConfig::default(),
             state: StateConfig::default(),
             max_jobs: 4,
+            require_services: false,
             limits: Limits::default(),
             rooms: RoomLimits::default(),
             access: Access::default(),

@@ -44,6 +44,11 @@ pub(crate) enum Event {
     NodeOpened(Box<OpenNode>),
     /// A node reported.
     Heartbeat(SocketId, Box<Beat>),
+    /// A node has a job: which, and which attempt.
+    Acked(SocketId, JobId, u32),
+    /// The operator wants a node of this name to get no new jobs, or to get jobs again. Tells
+    /// whether there is one.
+    DrainNode(Box<str>, bool, oneshot::Sender<bool>),
     /// A node answered a job.
     Answer(Box<NodeAnswer>),
     /// A node has a first text.

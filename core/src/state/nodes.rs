@@ -6,7 +6,7 @@ use crate::presence::Presence;
 use crate::state::limits::ModelLosses;
 use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
 use crate::state::{Node, State};
-use crate::{Micros, ModelId, NodeNum, NodeRef};
+use crate::{Capabilities, Micros, ModelId, NodeNum, NodeRef};
 
 /// Range of a node's maximum of concurrent jobs.
 pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
@@ -115,7 +115,7 @@ impl State {
         self.current(node_ref)?;
         let num = node_ref.num;
         self.sweep_node(now, num);
-        self.list_models(num, report);
+        self.list_changes(num, report);
         let life = self.config.lease;
         let usage_max = self.config.usage_max;
         let node = &mut self.nodes[num.index()];
@@ -167,9 +167,9 @@ impl State {
         self.current(node)?;
         self.nodes[node.num.index()].model_losses.count(now, model);
         let Some(caps) = self.directory.capabilities(node.num) else { return Ok(()) };
-        let mut models = caps.models.clone();
-        models.retain(|&m| m != model);
-        self.relist(node.num, models);
+        let mut caps = caps.clone();
+        caps.models.retain(|&m| m != model);
+        self.relist(node.num, &caps);
         Ok(())
     }
 
@@ -197,23 +197,28 @@ impl State {
         Ok(num)
     }
 
-    fn list_models(&mut self, num: NodeNum, report: &Report) {
-        let Some(models) = &report.models else { return };
-        if self.directory.capabilities(num).is_some_and(|caps| caps.models != *models) {
-            self.relist(num, models.clone());
+    /// Moves a node to the class of what it now says that it has.
+    fn list_changes(&mut self, num: NodeNum, report: &Report) {
+        let Some(caps) = self.directory.capabilities(num) else { return };
+        let models = report.models.as_ref().filter(|models| **models != caps.models);
+        let features = report.features.filter(|features| *features != caps.features);
+        if models.is_none() && features.is_none() {
+            return;
         }
+        let mut caps = caps.clone();
+        caps.features = features.unwrap_or(caps.features);
+        if let Some(models) = models {
+            caps.models.clone_from(models);
+        }
+        self.relist(num, &caps);
     }
 
-    /// Moves a node to the class of its new models.
-    fn relist(&mut self, num: NodeNum, models: Vec<ModelId>) {
-        let Some(caps) = self.directory.capabilities(num) else { return };
-        let mut caps = caps.clone();
-        caps.models = models;
+    fn relist(&mut self, num: NodeNum, caps: &Capabilities) {
         if let Some(class) = self.directory.class_of_node(num) {
             self.free[class.0 as usize].remove(num.0);
         }
         // The pairs are the same ones the node has just left, so there is room.
-        let listed = self.directory.list(num, &caps);
+        let listed = self.directory.list(num, caps);
         assert!(listed.is_ok(), "a node left each shard that it joins");
         self.free.resize(self.directory.class_count(), Default::default());
         self.refresh(num);

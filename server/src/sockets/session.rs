@@ -86,7 +86,7 @@ impl SessionPeer {
         self.replies.push(text!(ToSession, ack));
         let own = OwnSession { id: session, pair, choices: choices.clone(), format: None };
         self.sessions.push(own);
-        let needs = Needs::pair(pair);
+        let needs = self.shared.config.needs(pair);
         let outbox = self.outbox.clone();
         let open = OpenSession { session, needs, choices, outbox };
         events.push(Event::SessionOpened(Box::new(open)));

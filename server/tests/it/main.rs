@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod closing;
 mod figures;
 mod http;
+mod nodes;
 mod peers;
 mod rooms;
 mod signals;
