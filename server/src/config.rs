@@ -64,6 +64,10 @@ pub struct Limits {
     pub sockets_per_address: usize,
     /// Sessions of one socket.
     pub sessions_per_socket: usize,
+    /// Bytes of a session's speech whose answers are owed.
+    pub speech_per_session: usize,
+    /// The same of all sessions; beyond it only those with little of it may speak on.
+    pub speech: usize,
     /// Connections that are not sockets yet; beyond it the oldest is cut.
     pub handshakes: usize,
     /// Longest time for a request to arrive, and between two.
@@ -94,6 +98,8 @@ impl Default for Limits {
             sockets: 100_000,
             sockets_per_address: 100_000,
             sessions_per_socket: 16,
+            speech_per_session: 16 << 20,
+            speech: 1 << 30,
             handshakes: 4_096,
             handshake: Duration::from_secs(10),
             outbox: 256,

@@ -10,6 +10,7 @@ mod config;
 mod event;
 mod http;
 mod hub;
+mod ledger;
 mod models;
 mod profile;
 mod snapshot;
@@ -32,6 +33,7 @@ pub use config::{Config, Limits, RoomLimits};
 
 use clock::Clock;
 use event::Event;
+use ledger::Ledger;
 use models::Models;
 use snapshot::{Snapshot, Snapshots};
 use sockets::Roster;
@@ -69,6 +71,7 @@ struct Shared {
     sockets: Roster,
     next_session: AtomicU32,
     models: Models,
+    speech: Ledger,
     draining: AtomicBool,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
@@ -117,6 +120,7 @@ pub async fn serve(
         // Not from zero: a client that outlived a restart should not meet its old name.
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
         models: Models::default(),
+        speech: Ledger::default(),
         draining: AtomicBool::new(false),
         snapshot,
         snapshot_reads: AtomicU64::new(0),

@@ -15,6 +15,7 @@ use crate::event::{
 use crate::hub::Hub;
 use crate::hub::answers::Receivers;
 use crate::hub::groups::{Group, Part, Turn};
+use crate::ledger::Held;
 use crate::wire;
 
 /// Whole utterances remembered per session: an older one would make a second job.
@@ -29,6 +30,7 @@ struct Session {
     choices: Arc<Choices>,
     // What was spoken and is not yet a job's, in order: utterances take theirs from the front.
     audio: BytesMut,
+    held: Held,
     format: AudioFormat,
     // What a plain job of it needs.
     needs: Needs,
@@ -110,11 +112,12 @@ impl Sessions {
 
 impl Hub {
     pub(super) fn open_session(&mut self, open: OpenSession) {
-        let OpenSession { session, needs, choices, outbox } = open;
+        let OpenSession { session, needs, choices, account, outbox } = open;
         let entry = Session {
             outbox,
             choices,
             audio: BytesMut::new(),
+            held: account.empty(),
             format: AudioFormat::Pcm16,
             needs,
             room: None,
@@ -134,6 +137,7 @@ impl Hub {
     pub(super) fn take_audio(&mut self, piece: AudioPiece) {
         let Some(session) = self.sessions.0.get_mut(&piece.session) else { return };
         session.audio.extend_from_slice(&piece.audio);
+        session.held.absorb(piece.held);
         session.format = piece.format;
         let chunk = Chunk {
             bytes: piece.audio.len() as u32,
@@ -190,8 +194,9 @@ impl Hub {
             Some(utterance) if is_whole || !opened.first => utterance,
             _ => {
                 let bytes = session.audio.split_to(opened.bytes as usize).freeze();
+                let _held = session.held.split(bytes.len());
                 let format = session.format.clone();
-                let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
+                let audio = UtteranceAudio { bytes, _held, format, rate: wire::sample_rate() };
                 let turn = session.turn.next(opened.reason, || self.words.turn());
                 let choices = session.choices.clone();
                 let utterance = Arc::new(Utterance { choices, turn, audio });

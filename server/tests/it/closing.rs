@@ -6,7 +6,6 @@ use lingua_server::{Config, Limits};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use crate::peers::{Client, Node, Socket, serve_until, server, server_with};
 
@@ -15,8 +14,7 @@ async fn a_goodbye_is_answered() {
     let url = server().await;
     for path in ["/ws/session", "/ws/node"] {
         let mut socket = Socket::open(&url, path).await;
-        let goodbye = CloseFrame { code: 1000.into(), reason: "done".into() };
-        socket.send_frame(Message::Close(Some(goodbye))).await;
+        socket.say_goodbye().await;
         assert_eq!(socket.closed().await, Some(1000), "{path}");
     }
 }

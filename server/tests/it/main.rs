@@ -4,6 +4,8 @@
 mod access;
 mod closing;
 mod figures;
+mod fuzz;
+mod hostile;
 mod http;
 mod nodes;
 mod peers;

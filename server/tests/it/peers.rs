@@ -7,10 +7,11 @@ use futures_util::{SinkExt, StreamExt};
 use lingua_protocol::{Base64, ErrorMessage, JobAssign, Json, SessionInitAck};
 use lingua_protocol::{ToNode, ToSession};
 use lingua_server::{Config, serve};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -89,6 +90,12 @@ impl Socket {
         self.0.send(frame).await.is_ok()
     }
 
+    /// Says goodbye, which is answered by the same code where nothing else ended the socket.
+    pub(crate) async fn say_goodbye(&mut self) {
+        let goodbye = CloseFrame { code: 1000.into(), reason: "".into() };
+        self.send_frame(Message::Close(Some(goodbye))).await;
+    }
+
     /// The stream beneath, for bytes that are no frame.
     pub(crate) fn stream(&mut self) -> &mut MaybeTlsStream<TcpStream> {
         self.0.get_mut()
@@ -107,7 +114,7 @@ impl Socket {
     }
 
     /// The next text; absent when the socket is closed.
-    async fn hear(&mut self) -> Option<String> {
+    pub(crate) async fn hear(&mut self) -> Option<String> {
         loop {
             let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
             match frame {
@@ -277,6 +284,16 @@ impl Client {
         Self { socket, session: String::new() }
     }
 
+    /// A socket between whose ends little fits.
+    pub(crate) async fn with_small_buffer(url: &str) -> Self {
+        let stream = TcpSocket::new_v4().unwrap();
+        stream.set_recv_buffer_size(4_096).unwrap();
+        let address = url.strip_prefix("ws://").unwrap().parse().unwrap();
+        let stream = MaybeTlsStream::Plain(stream.connect(address).await.unwrap());
+        let socket = client_async(format!("{url}/ws/session"), stream).await.unwrap().0;
+        Self { socket: Socket(socket), session: String::new() }
+    }
+
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
         let chosen = format!(r#""src_lang":"{src}","tgt_lang":"{tgt}","trace_id":"t-1""#);
         Self::choosing(url, &chosen).await
@@ -328,6 +345,11 @@ impl Client {
 
     pub(crate) async fn hear(&mut self) -> Option<String> {
         self.socket.hear().await
+    }
+
+    /// Sends without reading; tells whether the connection took it.
+    pub(crate) async fn try_send(&mut self, text: &str) -> bool {
+        self.socket.send_frame(Message::text(text)).await
     }
 
     pub(crate) async fn closed(&mut self) -> Option<u16> {
