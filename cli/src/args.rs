@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
@@ -40,8 +40,12 @@ pub(crate) enum Command {
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
+    /// Run a scenario over real sockets against a scheduler and judge it from outside.
+    Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
     Serve(Serve),
+    /// See from outside whether a scheduler shows what any Lingua scheduler must.
+    Probe(Probe),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -93,6 +97,82 @@ pub(crate) struct Access {
     /// Show the operator's pages to other machines too.
     #[arg(long)]
     pub(crate) admin_anywhere: bool,
+}
+
+/// Opens a few nodes and sessions of its own, under private language codes, and judges what they
+/// hear. Takes about two minutes.
+///
+/// Exit codes: 0 all passed · 2 bad usage · 3 a behaviour failed · 4 no scheduler there.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Probe {
+    /// The scheduler, ws://host:port; absent: one of our own is started and drained.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Only this behaviour; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Explain the behaviours and end.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Write verdicts and frames as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write verdicts as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Probe a target that is not this machine.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) drain: Option<String>,
+    /// Shell command that restarts the scheduler's Redis, for the behaviour `redis-restart`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) redis_restart: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Load {
+    #[command(flatten)]
+    pub(crate) file: File,
+    /// Scheduler to speak to, ws://host:port; absent: one of its own is started beside it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Folder for the files of the run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Whose known differences are allowed for.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) profile: Profile,
+    /// How audio is encoded; absent: Opus where the scenario has fewer than 32 bytes per
+    /// millisecond, else PCM16.
+    #[arg(long, value_enum)]
+    pub(crate) audio: Option<Audio>,
+    /// Times faster than real that talkers talk.
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+    /// Write the expectations as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// Schedulers with known differences.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    /// This project's.
+    #[default]
+    Lingua,
+    /// The one that is deployed today: nodes serve after 16 s, no maximum on the wire.
+    Deployed,
+}
+
+/// Encodings of audio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Audio {
+    /// Packets of 20 ms with their lengths, 24 kbit/s.
+    Opus,
+    /// Samples of 16 bits at 16 kHz.
+    Pcm16,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -224,4 +304,14 @@ fn seeds(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
         return Err(format!("`{text}`: 1 to 1,000,000 seeds, the smaller one first"));
     }
     Ok(a..=b)
+}
+
+/// A number of times from 0.01 to 1,000.
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number: write 10"))?;
+    if (0.01..=1_000.0).contains(&speed) {
+        Ok(speed)
+    } else {
+        Err(format!("{text}: from 0.01 to 1000"))
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use lingua_reports::run::Verdict;
+
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -15,6 +17,17 @@ pub(crate) enum Code {
     Void = 4,
     /// A promised invariant broke.
     InvariantBroken = 5,
+}
+
+impl From<Verdict> for Code {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Ok => Self::Fine,
+            Verdict::ExpectationFailed => Self::ExpectationFailed,
+            Verdict::Void => Self::Void,
+            Verdict::InvariantBroken => Self::InvariantBroken,
+        }
+    }
 }
 
 impl From<Code> for ExitCode {
@@ -41,15 +54,34 @@ pub(crate) enum Failure {
     /// Runs that cannot be compared.
     #[error("error: {0}")]
     Compare(#[from] lingua_reports::compare::CompareError),
+    /// A run over real sockets could not begin.
+    #[error("error: {0}")]
+    Load(lingua_loadgen::LoadError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    /// An address that names no scheduler.
+    #[error("error: {0}")]
+    Target(#[from] lingua_loadgen::probe::TargetError),
+    /// There is no scheduler to measure.
+    #[error("error: {0}")]
+    Unreachable(#[from] lingua_loadgen::probe::Unreachable),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),
     /// The reader of our output has gone.
     #[error("broken pipe")]
     BrokenPipe,
+}
+
+impl From<lingua_loadgen::LoadError> for Failure {
+    fn from(error: lingua_loadgen::LoadError) -> Self {
+        match error {
+            // It names its place itself.
+            lingua_loadgen::LoadError::Scenario(error) => Self::Scenario(error),
+            error => Self::Load(error),
+        }
+    }
 }
 
 impl From<lingua_sim::SimError> for Failure {
@@ -64,7 +96,10 @@ impl From<lingua_sim::SimError> for Failure {
 
 impl Failure {
     pub(crate) fn code(&self) -> Code {
-        Code::BadInput
+        match self {
+            Self::Unreachable(_) => Code::Void,
+            _ => Code::BadInput,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod machine;
+mod own_server;
 mod progress;
 mod trace;
 mod variants;
@@ -28,7 +29,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
+        Command::Probe(args) => commands::probe::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };
     match result {

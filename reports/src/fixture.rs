@@ -158,6 +158,7 @@ pub(crate) fn run() -> Run {
         ]),
         jobs,
         events: 12_804_551,
+        load: None,
         ..blank()
     };
     let bound = |metric: &str, min, max| Bound { metric: metric.into(), min, max };

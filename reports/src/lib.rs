@@ -11,6 +11,7 @@ pub mod hgrm;
 pub mod hlog;
 pub mod html;
 pub mod junit;
+pub mod load;
 pub mod markdown;
 pub mod metrics;
 pub mod number;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::load::Load;
 use crate::run::{
     Affinity, BrokenSegments, Expectation, Fairness, Jobs, Kind, Latencies, Oversold, PairRow, Run,
     SCHEMA_VERSION, ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
@@ -195,6 +196,7 @@ pub(crate) fn blank() -> Run {
         inputs: BTreeMap::new(),
         expectations: Vec::new(),
         events: 0,
+        load: Some(Load::default()),
     }
 }
 

@@ -41,10 +41,12 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
 }
 
 fn access(args: &args::Access) -> Result<Access, Failure> {
-    let rule = |token: &Option<PathBuf>, key: &Option<PathBuf>| match (token, key) {
-        (Some(file), _) => Ok(Rule::Token(secret(file)?)),
-        (None, Some(file)) => Ok(Rule::Jwt(secret(file)?)),
-        (None, None) => Ok(Rule::Open),
+    let rule = |token: &Option<PathBuf>, key: &Option<PathBuf>| -> Result<Rule, Failure> {
+        Ok(match (token, key) {
+            (Some(file), _) => Rule::Token(secret(file)?),
+            (None, Some(file)) => Rule::Jwt(secret(file)?),
+            (None, None) => Rule::Open,
+        })
     };
     Ok(Access {
         sessions: rule(&args.session_token, &args.session_jwt_key)?,

@@ -11,6 +11,9 @@ use crate::{Capabilities, Micros, ModelId, NodeNum, NodeRef};
 /// Range of a node's maximum of concurrent jobs.
 pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
 
+/// Leases that a new node has room for; more come with the jobs.
+const LEASES_AT_FIRST: u32 = 16;
+
 /// Usage older than this is unknown.
 const USAGE_LIFE: Micros = Micros::secs(600);
 
@@ -250,7 +253,7 @@ impl Node {
             live: false,
             owner: register.owner,
             max_jobs: register.max_jobs,
-            leases: VecDeque::with_capacity(register.max_jobs as usize),
+            leases: VecDeque::with_capacity(register.max_jobs.min(LEASES_AT_FIRST) as usize),
             unleased: 0,
             unleased_before: 0,
             draining: false,

@@ -4,6 +4,7 @@
 //! from the last snapshot.
 
 mod api;
+mod pages;
 mod prometheus;
 
 use std::net::SocketAddr;
@@ -44,6 +45,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
         .route("/api/v1/nodes/{id}/drain", put(drain).delete(undrain))
+        .merge(pages::routes())
         .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
         .route("/health", get(|| async { "OK" }))
@@ -51,7 +53,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
         .merge(views)
-        .fallback(|| async { (StatusCode::NOT_FOUND, "not found\n") })
+        .fallback(|| async { (StatusCode::NOT_FOUND, "not found; try /dashboard\n") })
         .with_state(shared)
 }
 

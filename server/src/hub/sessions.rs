@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{self, Input, Opened, Setup};
 use lingua_core::{Lang, Micros, Needs, Pair, SessionId};
-use lingua_protocol::{AudioFormat, GroupId};
+use lingua_protocol::{AudioFormat, ErrorCode, ErrorMessage, GroupId, Note};
 
 use crate::event::{
     AudioPiece, Choices, OpenSession, Outbox, Outgoing, Utterance, UtteranceAudio, WholeUtterance,
@@ -16,10 +16,13 @@ use crate::hub::Hub;
 use crate::hub::answers::Receivers;
 use crate::hub::groups::{Group, Part, Turn};
 use crate::ledger::Held;
-use crate::wire;
+use crate::wire::{self, text};
 
 /// Whole utterances remembered per session: an older one would make a second job.
 const WHOLE_REMEMBERED: usize = 256;
+
+/// Answers owed to one session: more than it can speak before the oldest are over.
+const OWED_MAX: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions(HashMap<SessionId, Session>);
@@ -46,6 +49,20 @@ struct Session {
     // Jobs whose final message is owed.
     owed: u32,
     closed: bool,
+}
+
+impl Session {
+    /// Whether so much is owed that nothing more is taken; the client is told.
+    fn owes_too_much(&self) -> bool {
+        let too_much = self.owed >= OWED_MAX;
+        if too_much {
+            let message = format!("{OWED_MAX} answers are owed: speak on after those");
+            let code = ErrorCode::NodeOverloaded;
+            let error = ErrorMessage { code, message: Note::cut(&message), details: None };
+            self.outbox.post(Outgoing::Text(text!(ToSession, error)));
+        }
+        too_much
+    }
 }
 
 impl Sessions {
@@ -136,6 +153,9 @@ impl Hub {
 
     pub(super) fn take_audio(&mut self, piece: AudioPiece) {
         let Some(session) = self.sessions.0.get_mut(&piece.session) else { return };
+        if session.owes_too_much() {
+            return;
+        }
         session.audio.extend_from_slice(&piece.audio);
         session.held.absorb(piece.held);
         session.format = piece.format;
@@ -153,6 +173,9 @@ impl Hub {
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
         let WholeUtterance { session, index, needs, choices, speech, audio, heard } = utterance;
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
+        if entry.owes_too_much() {
+            return;
+        }
         let id = wire::whole(session);
         if entry.whole.is_none() {
             self.instance_opens(id, needs);

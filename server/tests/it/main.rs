@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod browser;
 mod closing;
+mod dashboard;
 mod figures;
 mod fuzz;
 mod hostile;

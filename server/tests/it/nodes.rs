@@ -61,7 +61,7 @@ async fn a_job_goes_where_the_services_are_ready() {
     let mut node = Node::register(&url, "n1", "zh", "en", 2).await;
     let mut client = Client::open(&url, "zh", "en").await;
     client.speak(1, true).await;
-    assert_eq!(client.error().await.0, "NO_AVAILABLE_NODE", "it has named none");
+    assert_eq!(client.error().await.0, "NO_AVAILABLE_NODE", "it has named one of three");
     node.beat(0, 1.0, READY).await;
     client.speak(1, true).await;
     let job = node.job().await;

@@ -55,10 +55,12 @@ pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String 
         let quoted: Vec<_> = tags.split(' ').map(|tag| format!("\"{tag}\"")).collect();
         quoted.join(",")
     };
+    let model = format!("nmt-{src}-{tgt}").replace(' ', "-");
     let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
-        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[],"capability_by_type":[],
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[
+        {{"model_id":"{model}","kind":"nmt","version":"1.0"}}],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
         "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
         "tts_languages":[{tgt}]}}}}"#
@@ -178,7 +180,8 @@ impl Node {
         let beat = format!(
             r#"{{"type":"node_heartbeat","node_id":"{}","timestamp":0,"resource_usage":
             {{"cpu_percent":{cpu},"mem_percent":1,"running_jobs":{running}}},
-            "installed_services":[],"capability_by_type":[{services}]}}"#,
+            "installed_services":[{{"service_id":"asr-1","type":"asr","device":"gpu",
+            "status":"running"}}],"capability_by_type":[{services}]}}"#,
             self.id
         );
         self.socket.send(&beat).await;

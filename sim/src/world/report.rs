@@ -138,6 +138,7 @@ impl World {
             inputs: inputs(scenario),
             expectations: Vec::new(),
             events: self.queue.scheduled(),
+            load: None,
         };
         run.pairs = self.pair_rows(run.erlang_b);
         for (name, &count) in self.recorder.broken() {

@@ -1,0 +1,259 @@
+//! The clients' side of the accounts: what was planned, and what was sent.
+
+use std::collections::VecDeque;
+
+use super::{Cut, End, Observer, Unit};
+use crate::pacer::{NEVER, Nanos};
+
+/// Numbers of utterances that ended last, per session: enough to know a second answer.
+const ENDED_MAX: usize = 32;
+
+/// One planned utterance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    /// Its first chunk.
+    pub(crate) first: u32,
+    pub(crate) cut: Cut,
+    /// When it was to begin.
+    pub(crate) begins: Nanos,
+    /// Time from chunk to chunk.
+    pub(crate) pace: Nanos,
+    /// The uniform number that decides how long a node works; negative: by the key of the job.
+    pub(crate) work: f64,
+}
+
+impl Segment {
+    /// When a chunk of it was to be sent.
+    fn intended(&self, chunk: u32) -> Nanos {
+        self.begins + self.pace * u64::from(chunk - self.first + 1)
+    }
+}
+
+/// A session as the accounts see it.
+#[derive(Debug)]
+pub(super) struct Speaker {
+    pub(super) pair: u32,
+    // Rises with each socket: the scheduler counts anew.
+    pub(super) life: u32,
+    /// Utterances without a final message, oldest first.
+    pub(super) units: Vec<Unit>,
+    pub(super) speaking: Option<Segment>,
+    /// The plan is over: what it is in the middle of does not count.
+    pub(super) stopped: bool,
+    /// Utterances that the scheduler has yet to end: segment, last chunk, intended, sent.
+    pub(super) silent: Vec<(Segment, u32, Nanos, Nanos)>,
+    /// The next chunk that has been in no job.
+    pub(super) covered: u32,
+    /// The next chunk to be sent.
+    pub(super) sent: u32,
+    /// Highest index whose final message came.
+    pub(super) heard: Option<u64>,
+    /// Index and first chunk of what ended last, and whether its error may still come.
+    pub(super) ended: VecDeque<(u64, u32, bool)>,
+}
+
+impl Speaker {
+    /// Chunks of utterances that are under way or in the middle of being spoken.
+    pub(super) fn unfinished_chunks(&self, open: &[Unit]) -> u64 {
+        let unseen = |unit: &&Unit| unit.attempt == 0;
+        let open: u32 = open.iter().filter(unseen).map(|unit| unit.last - unit.first + 1).sum();
+        let spoken = self.speaking.map_or(0, |segment| self.sent - segment.first.max(self.covered));
+        u64::from(open) + u64::from(spoken)
+    }
+
+    /// Utterances that nobody had ended before this chunk became part of what it ended.
+    pub(super) fn absorb_silent(&mut self, last: u32) {
+        self.silent.retain(|(_, end, ..)| *end > last);
+    }
+
+    pub(super) fn note_ended(&mut self, index: u64, first: u32, error_may_come: bool) {
+        if self.ended.len() >= ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((index, first, error_may_come));
+    }
+}
+
+impl Observer {
+    /// A session that is going to speak; its number.
+    pub(crate) fn add_speaker(&mut self, pair: u32) -> u32 {
+        self.speakers.push(Speaker {
+            pair,
+            life: 0,
+            units: Vec::new(),
+            speaking: None,
+            stopped: false,
+            silent: Vec::new(),
+            covered: 0,
+            sent: 0,
+            heard: None,
+            ended: VecDeque::new(),
+        });
+        self.speakers.len() as u32 - 1
+    }
+
+    pub(crate) fn set_pair(&mut self, session: u32, pair: u32) {
+        self.speakers[session as usize].pair = pair;
+    }
+
+    /// A new socket: the scheduler counts anew; the number of this life. What is still open on the
+    /// former one may be answered there, unless that is lost, too.
+    pub(crate) fn reborn(&mut self, session: u32, chunk: u32, lost: bool, now: Nanos) -> u32 {
+        self.open_silent(session as usize, NEVER);
+        let speaker = &mut self.speakers[session as usize];
+        speaker.life += 1;
+        speaker.heard = None;
+        speaker.ended.clear();
+        speaker.speaking = None;
+        speaker.covered = chunk;
+        let (life, pair) = (speaker.life, speaker.pair);
+        if lost {
+            for unit in std::mem::take(&mut speaker.units) {
+                self.close(&unit, pair, End::Failed("socket closed"), now);
+            }
+        }
+        life
+    }
+
+    /// Whether a socket of a session has nothing to wait for.
+    pub(crate) fn is_quiet(&self, session: u32, life: u32) -> bool {
+        let speaker = &self.speakers[session as usize];
+        let silent = speaker.life == life && !speaker.silent.is_empty();
+        !silent && speaker.units.iter().all(|unit| unit.life != life)
+    }
+
+    /// The first chunk of an utterance is about to be sent.
+    pub(crate) fn begin(&mut self, session: u32, segment: Segment) {
+        self.speakers[session as usize].speaking = Some(segment);
+    }
+
+    /// A chunk is being sent.
+    pub(crate) fn chunk_sent(&mut self, session: u32, bytes: u32, intended: Nanos, now: Nanos) {
+        self.speakers[session as usize].sent += 1;
+        self.chunks.sent += 1;
+        self.chunks.bytes += u64::from(bytes);
+        if self.is_counted(intended) {
+            self.latencies.sent(intended, now);
+        }
+    }
+
+    /// The last chunk of the utterance is being sent.
+    pub(crate) fn spoken(&mut self, session: u32, last: u32, intended: Nanos, now: Nanos) {
+        let counted = self.is_counted(intended);
+        let speaker = &mut self.speakers[session as usize];
+        let Some(segment) = speaker.speaking.take() else { return };
+        if segment.cut == Cut::Scheduler {
+            speaker.silent.push((segment, last, intended, now));
+            return;
+        }
+        let unit = Unit {
+            first: segment.first.max(speaker.covered),
+            last,
+            index: None,
+            life: speaker.life,
+            cut: segment.cut,
+            intended,
+            sent: Some(now),
+            counted,
+            work: segment.work,
+            attempt: 0,
+            answered: false,
+        };
+        speaker.units.push(unit);
+        let pair = speaker.pair;
+        self.offer(pair, counted);
+    }
+
+    /// The plan of a session is over.
+    pub(crate) fn stopped(&mut self, session: u32) {
+        self.speakers[session as usize].stopped = true;
+    }
+
+    /// An utterance of the plan that could not be sent.
+    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos) {
+        self.series.row.offered += 1;
+        if self.is_counted(intended) {
+            let pair = self.speakers[session as usize].pair;
+            self.jobs.offered += 1;
+            self.jobs.never_sent += 1;
+            self.pairs[pair as usize].offered += 1;
+        }
+        self.speakers[session as usize].speaking = None;
+    }
+
+    /// A part that the scheduler has cut off: the plan does not know it.
+    pub(super) fn cut_off(&mut self, session: usize, first: u32, last: u32, now: Nanos) -> usize {
+        let speaker = &mut self.speakers[session];
+        let ended = speaker.silent.iter().rposition(|(_, end, ..)| (first..=last).contains(end));
+        let unfinished = speaker.stopped && ended.is_none();
+        let (intended, sent, work) = match (ended, &speaker.speaking) {
+            (Some(at), _) => {
+                let (segment, _, intended, sent) = speaker.silent[at];
+                speaker.silent.drain(..=at);
+                (intended, Some(sent), segment.work)
+            }
+            (None, Some(segment)) if last >= segment.first => {
+                (segment.intended(last), None, segment.work)
+            }
+            (None, _) => {
+                let within = speaker
+                    .silent
+                    .iter()
+                    .find(|(segment, end, ..)| (segment.first..=*end).contains(&last));
+                within.map_or((now, None, -1.0), |(segment, ..)| {
+                    (segment.intended(last), None, segment.work)
+                })
+            }
+        };
+        let (life, pair) = (speaker.life, speaker.pair);
+        let counted = !unfinished && self.is_counted(intended);
+        let unit = Unit {
+            first,
+            last,
+            index: None,
+            life,
+            cut: Cut::Scheduler,
+            intended,
+            sent,
+            counted,
+            work,
+            attempt: 0,
+            answered: false,
+        };
+        let units = &mut self.speakers[session].units;
+        let at = units.partition_point(|other| other.first < first);
+        units.insert(at, unit);
+        self.offer(pair, counted);
+        at
+    }
+
+    /// Utterances that the scheduler has not ended although they are so old become open units.
+    pub(super) fn open_silent(&mut self, session: usize, since: Nanos) {
+        while let Some(&(segment, last, intended, _)) = self.speakers[session].silent.first() {
+            if intended > since {
+                return;
+            }
+            let first = segment.first.max(self.speakers[session].covered).min(last);
+            self.cut_off(session, first, last, intended);
+        }
+    }
+
+    /// A refused final names no chunks: it is about the oldest that no node has seen.
+    pub(super) fn oldest_unseen(&mut self, session: usize, now: Nanos) -> Option<usize> {
+        let speaker = &self.speakers[session];
+        let unit = speaker.units.iter().position(|unit| unit.attempt == 0 && unit.index.is_none());
+        if let Some(at) = unit {
+            let speaker = &mut self.speakers[session];
+            let last = speaker.units[at].last;
+            speaker.absorb_silent(last);
+            speaker.units[at].first = speaker.covered.min(last);
+            return unit;
+        }
+        let (first, last) = match (speaker.silent.last(), &speaker.speaking) {
+            (Some((_, last, ..)), _) => (speaker.covered, *last),
+            (None, Some(segment)) => (speaker.covered.max(segment.first), segment.first),
+            (None, None) => return None,
+        };
+        Some(self.cut_off(session, first.min(last), last, now))
+    }
+}

@@ -1,0 +1,105 @@
+//! What only a run over real sockets has: how the load was made, and what was seen besides.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Facts of a measured run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Sockets of nodes.
+    pub nodes: Sockets,
+    /// Sockets of sessions.
+    pub sessions: Sockets,
+    /// Where every chunk has gone.
+    pub chunks: Chunks,
+    /// How evenly the load came.
+    pub burstiness: Burstiness,
+    /// Utterances sent of those planned, 0..=1.
+    pub achieved: f64,
+    /// Utterances per second that were planned.
+    pub planned_per_s: f64,
+    /// Failures by cause.
+    pub failed_by_cause: BTreeMap<String, u64>,
+    /// Time-outs by cause.
+    pub timed_out_by_cause: BTreeMap<String, u64>,
+    /// What the judge found, by name; a name that is absent was never met.
+    pub findings: BTreeMap<String, u64>,
+    /// Spans in which nothing came from the scheduler although answers were due.
+    pub freezes: Freezes,
+    /// The generator's own share of one core, time average.
+    pub generator_cpu: f64,
+    /// The generator's resident memory at its largest, KiB per socket held.
+    pub kib_per_socket: f64,
+    /// What the system allows, against what was needed.
+    pub preflight: Preflight,
+}
+
+/// Books of one kind of socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sockets {
+    /// Tried to open.
+    pub requested: u64,
+    /// Opened.
+    pub established: u64,
+    /// Open at the end, before they were closed.
+    pub held: u64,
+    /// Open at once, at most.
+    pub held_max: u64,
+    /// Not opened, by cause.
+    pub failed: BTreeMap<String, u64>,
+    /// Closed by the load generator.
+    pub closed_by_us: u64,
+    /// Closed by the scheduler, by what it said.
+    pub closed_by_scheduler: BTreeMap<String, u64>,
+    /// Gone without a close frame.
+    pub closed_silently: u64,
+}
+
+/// Accounts of chunks: sent = in jobs + in refused + open + lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunks {
+    /// Sent.
+    pub sent: u64,
+    /// Bytes of audio in them.
+    pub bytes: u64,
+    /// That reached a node.
+    pub in_jobs: u64,
+    /// Of utterances that were refused or failed before a node had them.
+    pub in_refused: u64,
+    /// Of utterances that nobody had ended when the run stopped.
+    pub open: u64,
+    /// Gone.
+    pub lost: u64,
+}
+
+/// Peak over mean of the frames sent, per bin: 1 is perfectly even.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Burstiness {
+    /// Per millisecond.
+    pub peak_over_mean_1ms: f64,
+    /// Per ten milliseconds.
+    pub peak_over_mean_10ms: f64,
+}
+
+/// Spans of silence although answers were due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Freezes {
+    /// How many.
+    pub count: u64,
+    /// The longest, seconds.
+    pub longest_s: f64,
+}
+
+/// Limits of the system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preflight {
+    /// Descriptors that the run may need at once.
+    pub descriptors_needed: u64,
+    /// And may have.
+    pub descriptors_allowed: u64,
+    /// Ports to one target that the run may need at once.
+    pub ports_needed: u64,
+    /// And may have, over all source addresses.
+    pub ports_allowed: u64,
+}
