@@ -11,6 +11,8 @@ mod event;
 mod http;
 mod hub;
 pub mod logs;
+mod ledger;
+mod models;
 mod profile;
 mod snapshot;
 mod sockets;
@@ -20,7 +22,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -33,7 +35,10 @@ pub use config::{Config, Limits, RoomLimits};
 
 use clock::Clock;
 use event::Event;
+use ledger::Ledger;
+use models::Models;
 use snapshot::{Snapshot, Snapshots};
+use sockets::Roster;
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
@@ -68,9 +73,10 @@ pub enum ServeError {
 struct Shared {
     config: Config,
     hub: mpsc::Sender<Event>,
-    sockets: AtomicUsize,
-    next_socket: AtomicU64,
+    sockets: Roster,
     next_session: AtomicU32,
+    models: Models,
+    speech: Ledger,
     draining: AtomicBool,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
@@ -111,21 +117,23 @@ pub async fn serve(
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
     let scheduler = tokio::spawn(hub::Hub::new(&config, Clock::start(), seed).run(inbox));
     let (snapshots, snapshot) = Snapshots::new(&config);
+    let limits = config.limits;
     let shared = Arc::new(Shared {
         config,
         hub,
-        sockets: AtomicUsize::new(0),
-        next_socket: AtomicU64::new(0),
+        sockets: Roster::new(limits.sockets),
         // Not from zero: a client that outlived a restart should not meet its old name.
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
+        models: Models::default(),
+        speech: Ledger::default(),
         draining: AtomicBool::new(false),
         snapshot,
         snapshot_reads: AtomicU64::new(0),
     });
     let snapshots = tokio::spawn(snapshots.run(shared.clone()));
     let stop = drained(shared.clone(), shutdown);
-    let limits = shared.config.limits;
-    accept::accept(&listener, http::routes(shared), limits, stop).await;
+    accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
+    shared.sockets.close_all(limits.goodbye).await;
     snapshots.abort();
     scheduler.abort();
     Ok(())

@@ -36,7 +36,6 @@ use rooms::Rooms;
 use sessions::Sessions;
 use watched::Watched;
 
-pub(crate) use answers::outcome_of;
 pub(crate) use counts::Counts;
 pub(crate) use sample::{NodeSample, Sample};
 
@@ -124,6 +123,14 @@ impl Hub {
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
             Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
+            Event::Acked(socket, job, attempt) => {
+                if let Some(node) = self.nodes.of_socket(socket) {
+                    self.handle(Input::Acked(node, job, attempt));
+                }
+            }
+            Event::DrainNode(name, draining, reply) => {
+                let _ = reply.send(self.drain_node(&name, draining));
+            }
             Event::Answer(answer) => self.take_answer(*answer),
             Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
@@ -163,7 +170,7 @@ impl Hub {
             Output::Registered(name, result) => self.node_registered(&name, result),
             Output::CloseNode(node) => self.expel_node(node),
             Output::Work(_) => self.counts.reservations += 1,
-            Output::RefreshModel(_) => {}
+            Output::RefreshModel(_) => self.counts.model_refreshes += 1,
             Output::Store(..) | Output::Route(..) => {
                 unreachable!("the state is in this process, and the only instance is this one")
             }

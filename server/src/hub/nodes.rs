@@ -16,6 +16,9 @@ use crate::hub::{Hub, NodeSample};
 use crate::profile::{Beat, Profile, Services};
 use crate::wire::{self, text};
 
+/// Jobs for which a node lacked a model that bar it until its next heartbeat.
+const LACKING_MAX: u32 = 10;
+
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     // Registrations under way, oldest first.
@@ -29,6 +32,10 @@ struct Node {
     name: Arc<str>,
     socket: SocketId,
     outbox: Outbox,
+    // The operator's wish.
+    drained: bool,
+    // Jobs since the last heartbeat for which it lacked a model.
+    lacking: u32,
     // What follows is shown and decides nothing.
     profile: Arc<Profile>,
     services: Services,
@@ -76,6 +83,8 @@ impl Hub {
             name: register.name.clone(),
             socket,
             outbox,
+            drained: false,
+            lacking: 0,
             profile: Arc::new(profile),
             services,
             usage: [None; 3],
@@ -119,8 +128,42 @@ impl Hub {
             entry.heard = self.clock.now();
             entry.usage = beat.report.usage;
             entry.services = beat.services;
+            let held = entry.lacking >= LACKING_MAX && !entry.drained;
+            entry.lacking = 0;
+            if held {
+                self.handle(Input::Drain(node, false));
+            }
         }
         self.handle(Input::Heartbeat(node, beat.report));
+    }
+
+    /// A node that lacks models one job after the other gets none until it reports again.
+    pub(super) fn lacks_model(&mut self, node: NodeRef) {
+        let Some(entry) = self.nodes.nodes.get_mut(&node) else { return };
+        entry.lacking += 1;
+        if entry.lacking == LACKING_MAX && !entry.drained {
+            self.handle(Input::Drain(node, true));
+        }
+    }
+
+    /// What the operator asks; tells whether there is such a node.
+    pub(super) fn drain_node(&mut self, name: &str, draining: bool) -> bool {
+        let mut nodes = self.nodes.nodes.iter_mut();
+        let Some((&node, entry)) = nodes.find(|(_, entry)| *entry.name == *name) else {
+            return false;
+        };
+        entry.drained = draining;
+        let held = entry.lacking >= LACKING_MAX;
+        self.handle(Input::Drain(node, draining || held));
+        true
+    }
+
+    /// A result that nobody waits for.
+    pub(super) fn refuse_result(&mut self, node: NodeRef, job: JobId, attempt: u32) {
+        self.counts.stale_results += 1;
+        let job = wire::job_id(job);
+        let message = format!("job_result: attempt {attempt} at {job} is not this node's, or over");
+        self.nodes.send(node, refusal(ErrorCode::InvalidMessage, &message));
     }
 
     /// A node that was silent too long, or whose id a newer socket took.
