@@ -174,6 +174,13 @@ pub(crate) struct Load {
     /// Times faster than real that talkers talk.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Sockets of each group of bare jobs, each with one job at a time; absent: enough for one to
+    /// be free nearly always.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sockets: Option<u32>,
+    /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    pub(crate) max_lag_ms: u64,
     /// Write the expectations as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

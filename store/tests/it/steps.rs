@@ -159,6 +159,7 @@ fn report() -> impl Strategy<Value = Report> {
         running,
         usage: [None, usage, usage.map(|usage| usage / 2)],
         models: models.map(|models| models.iter().copied().map(ModelId).collect()),
+        features: None,
         max_jobs,
     })
 }
