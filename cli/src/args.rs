@@ -146,6 +146,12 @@ pub(crate) struct Probe {
     /// Probe a target that is not this machine.
     #[arg(long, requires = "target")]
     pub(crate) allow_remote: bool,
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) node_token: Option<PathBuf>,
     /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
     #[arg(long, value_name = "COMMAND", requires = "target")]
     pub(crate) drain: Option<String>,
