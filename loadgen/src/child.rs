@@ -102,6 +102,11 @@ impl Scheduler {
         Err(ChildError::Silent { address })
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, and sees that it does.
     pub(crate) async fn stop(mut self) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod audio;
+pub mod calibrate;
 mod child;
 mod clock;
 mod context;

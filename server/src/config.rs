@@ -7,6 +7,7 @@ use lingua_core::{Features, Needs, Pair, StateConfig};
 use lingua_protocol::ServiceType;
 
 use crate::access::Access;
+use crate::logs::LogConfig;
 use crate::profile::bits;
 
 /// Settings of a server.
@@ -26,6 +27,8 @@ pub struct Config {
     pub rooms: RoomLimits,
     /// Who may open a socket, and who may see the operator's pages.
     pub access: Access,
+    /// Which log lines are written.
+    pub log: LogConfig,
 }
 
 /// Bounds on rooms.
@@ -132,6 +135,7 @@ impl Default for Config {
             max_jobs: 4,
             require_services: false,
             limits: Limits::default(),
+            log: LogConfig::default(),
             rooms: RoomLimits::default(),
             access: Access::default(),
         }

@@ -11,6 +11,7 @@ mod event;
 mod http;
 mod hub;
 mod ledger;
+pub mod logs;
 mod models;
 mod profile;
 mod snapshot;
@@ -27,6 +28,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
+use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
 pub use config::{Config, Limits, RoomLimits};
@@ -50,6 +52,9 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// The log lines cannot be written.
+    #[error("the log cannot be written: {0}")]
+    Logs(io::Error),
     /// Other machines could open sockets without a token.
     #[error(
         "{address} is reached from other machines, and a {} socket needs no token: set one, or \
@@ -138,6 +143,12 @@ pub async fn serve(
 async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send) {
     shutdown.await;
     shared.draining.store(true, Ordering::Relaxed);
+    let instance = shared.config.instance.id.0;
+    info!(
+        instance,
+        limit_s = shared.config.limits.drain.as_secs(),
+        "draining: nothing new is admitted"
+    );
     let answered = async {
         let mut looks = tokio::time::interval(DRAIN_LOOK);
         loop {
@@ -149,6 +160,8 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
             }
         }
     };
-    // What is not answered by then ends with its socket.
-    let _ = timeout(shared.config.limits.drain, answered).await;
+    match timeout(shared.config.limits.drain, answered).await {
+        Ok(()) => info!(instance, "drained: all is answered"),
+        Err(_) => warn!(instance, "drained: what is not answered ends with its socket"),
+    }
 }

@@ -98,11 +98,9 @@ pub(crate) fn sample_rate() -> SampleRate {
 
 /// A message as text.
 macro_rules! text {
-    ($direction:ident, $message:expr) => {{
-        let mut json = Vec::with_capacity(256);
-        lingua_protocol::$direction::from($message).to_json(&mut json);
-        $crate::wire::utf8(json)
-    }};
+    ($direction:ident, $message:expr) => {
+        axum::extract::ws::Utf8Bytes::from(lingua_protocol::$direction::from($message).to_text())
+    };
 }
 pub(crate) use text;
 

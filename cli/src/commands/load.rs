@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use lingua_loadgen::{Codec, Options, Program, Target};
 use lingua_reports::{files, junit, terminal};
-use lingua_scenarios::{Loaded, Scenario};
+use lingua_scenarios::Loaded;
 
 use crate::args::{Audio, Load, Profile};
 use crate::failure::{Code, Failure, print};
 use crate::machine;
 
 pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file.file, &args.file.overrides)?;
+    let loaded = args.file.load()?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }

@@ -8,9 +8,6 @@ use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
 use crate::state::{Node, State};
 use crate::{Capabilities, Micros, ModelId, NodeNum, NodeRef};
 
-/// Range of a node's maximum of concurrent jobs.
-pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
-
 /// Leases that a new node has room for; more come with the jobs.
 const LEASES_AT_FIRST: u32 = 16;
 
@@ -80,10 +77,11 @@ impl State {
         now: Micros,
         register: &Register,
     ) -> Result<NodeRef, RegisterError> {
-        if !MAX_JOBS.contains(&register.max_jobs) {
+        if !Self::MAX_JOBS.contains(&register.max_jobs) {
             return Err(RegisterError::MaxJobs(register.max_jobs));
         }
         let num = self.number(now, register)?;
+        self.leave_index(num);
         if let Err(full) = self.directory.list(num, &register.caps) {
             self.nodes[num.index()].live = false;
             return Err(full.into());
@@ -123,7 +121,7 @@ impl State {
         let usage_max = self.config.usage_max;
         let node = &mut self.nodes[num.index()];
         node.presence.beat(now);
-        if let Some(max_jobs) = report.max_jobs.filter(|max| MAX_JOBS.contains(max)) {
+        if let Some(max_jobs) = report.max_jobs.filter(|max| Self::MAX_JOBS.contains(max)) {
             node.max_jobs = max_jobs;
         }
         node.renew(now, life, report.running);
@@ -216,10 +214,15 @@ impl State {
         self.relist(num, &caps);
     }
 
-    fn relist(&mut self, num: NodeNum, caps: &Capabilities) {
+    /// A node that may come to another class must not stay in the free index of its former one.
+    fn leave_index(&mut self, num: NodeNum) {
         if let Some(class) = self.directory.class_of_node(num) {
             self.free[class.0 as usize].remove(num.0);
         }
+    }
+
+    fn relist(&mut self, num: NodeNum, caps: &Capabilities) {
+        self.leave_index(num);
         // The pairs are the same ones the node has just left, so there is room.
         let listed = self.directory.list(num, caps);
         assert!(listed.is_ok(), "a node left each shard that it joins");
@@ -232,7 +235,7 @@ impl State {
         let node = &self.nodes[num.index()];
         let busy = node.busy();
         self.loads[num.index()] = busy;
-        let may_take = node.live && node.presence.is_heard() && !node.draining && !node.overused;
+        let may_take = may_take(node);
         let listed_dead = self.config.stale_members && !node.live;
         let has_room = may_take && busy < node.max_jobs;
         let Some(class) = self.directory.class_of_node(num) else { return };
@@ -244,6 +247,11 @@ impl State {
             free.remove(num.0);
         }
     }
+}
+
+/// Whether a node may be given jobs, room apart.
+pub(super) fn may_take(node: &Node) -> bool {
+    node.live && node.presence.is_heard() && !node.draining && !node.overused
 }
 
 impl Node {

@@ -85,7 +85,8 @@ impl Target {
     /// Nobody listens, or nobody speaks WebSocket on the session route.
     pub async fn reach(&self) -> Result<(), Unreachable> {
         match timeout(PATIENCE, self.connect("/ws/session")).await {
-            Ok(socket) => Ok(drop(socket?)),
+            Ok(Ok(_opened)) => Ok(()),
+            Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(Unreachable::Silent(self.authority.clone())),
         }
     }

@@ -1,9 +1,11 @@
 //! What a run says, in words and tables: the one source of terminal, Markdown and page.
 
+mod load;
 mod tables;
 
 use std::collections::BTreeMap;
 
+pub use self::load::*;
 pub use self::tables::*;
 
 use crate::number::{count, counted, decimal, ms, percent};

@@ -20,7 +20,7 @@ pub(super) struct Answers {
 
 #[derive(Debug)]
 pub(super) struct Open {
-    pair: Pair,
+    pub(super) pair: Pair,
     pub(super) utterance: Arc<Utterance>,
     opened: Micros,
     pub(super) receivers: Receivers,

@@ -6,10 +6,14 @@ mod answers;
 mod counts;
 mod finals;
 mod groups;
+mod log;
 mod nodes;
 mod rooms;
 mod sample;
 mod sessions;
+mod watched;
+
+use std::time::Duration;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
@@ -18,15 +22,19 @@ use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
+use tokio::time::Instant;
 
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::wire;
 use answers::Answers;
+use log::Log;
 use nodes::Nodes;
 use rooms::Rooms;
 use sessions::Sessions;
+use watched::Watched;
 
 pub(crate) use counts::Counts;
 pub(crate) use sample::{NodeSample, Sample};
@@ -46,6 +54,7 @@ pub(crate) struct Hub {
     rooms: Rooms,
     answers: Answers,
     counts: Counts,
+    log: Log,
 }
 
 impl Hub {
@@ -62,20 +71,24 @@ impl Hub {
             rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: Counts::default(),
+            log: Log::new(config.instance.id),
         }
     }
 
     /// Runs until all sockets and the server are gone.
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
         let mut events = Vec::with_capacity(BATCH);
+        let alarm = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(alarm);
         loop {
-            let due = self.clock.instant(self.instance.next_deadline().min(self.rooms.next_scan()));
-            let sleep = async {
-                match due {
-                    Some(due) => tokio::time::sleep_until(due.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = self.clock.instant(due).map(Instant::from_std);
+            // An alarm that rings early does no harm, and to move it costs more than most events.
+            if let Some(due) = due
+                && (alarm.is_elapsed() || due < alarm.deadline())
+            {
+                alarm.as_mut().reset(due);
+            }
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
@@ -85,7 +98,7 @@ impl Hub {
                         self.take(event);
                     }
                 }
-                () = sleep => {}
+                () = &mut alarm, if !alarm.is_elapsed() => {}
             }
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
@@ -93,6 +106,8 @@ impl Hub {
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
+            // The sockets that are ready go first: one look then finds all their events.
+            yield_now().await;
         }
     }
 
@@ -131,10 +146,12 @@ impl Hub {
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
+        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
+        let mut watched = Watched { state, nodes, log };
         let mut cx = Cx {
             now: self.clock.now(),
             draws: &mut self.words,
-            store: Store::Embedded(&mut self.state),
+            store: Store::Embedded(&mut watched),
             out: &mut out,
         };
         self.instance.handle(&mut cx, input);

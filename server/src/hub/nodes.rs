@@ -49,6 +49,11 @@ impl Nodes {
         self.sockets.get(&socket).copied()
     }
 
+    /// A node's name; empty where it is gone.
+    pub(super) fn name(&self, node: NodeRef) -> &str {
+        self.nodes.get(&node).map_or("", |entry| &entry.name)
+    }
+
     pub(super) fn samples<'a>(&'a self, state: &'a State) -> impl Iterator<Item = NodeSample> + 'a {
         self.nodes.iter().filter_map(|(&node, entry)| {
             Some(NodeSample {
@@ -103,11 +108,15 @@ impl Hub {
                 let ack = NodeRegisterAck { node_id: id, message, status };
                 entry.outbox.post(Outgoing::Text(text!(ToNode, ack)));
                 nodes.sockets.insert(entry.socket, node);
+                let max_jobs = self.state.node_status(node).map_or(0, |status| status.max_jobs);
+                let pairs = entry.profile.languages.pairs(self.state.config().pool_rule);
+                self.log.node_registered(self.clock.now(), &entry.name, max_jobs, &pairs);
                 nodes.nodes.insert(node, entry);
                 self.counts.registered += 1;
             }
             Err(error) => {
                 self.counts.registrations_refused += 1;
+                self.log.node_refused(self.clock.now(), &entry.name, &error);
                 entry.outbox.post(refusal(ErrorCode::InvalidCapabilitySchema, &error.to_string()));
             }
         }
@@ -163,7 +172,7 @@ impl Hub {
         self.nodes.sockets.remove(&entry.socket);
         // The instance closes the old socket before it answers the new one.
         let replaced = self.nodes.opening.iter().any(|opening| opening.name == entry.name);
-        self.counts.gone(if replaced { NodeGone::Replaced } else { NodeGone::Silent });
+        self.node_gone(node, &entry, if replaced { NodeGone::Replaced } else { NodeGone::Silent });
         let code = if replaced {
             let message = "a newer socket registered this node_id: give each node its own";
             entry.outbox.post(refusal(ErrorCode::NodeIdConflict, message));
@@ -177,9 +186,30 @@ impl Hub {
     pub(super) fn close_node(&mut self, socket: SocketId) {
         self.nodes.opening.retain(|opening| opening.socket != socket);
         let Some(node) = self.nodes.sockets.remove(&socket) else { return };
-        self.nodes.nodes.remove(&node);
-        self.counts.gone(NodeGone::Closed);
+        let Some(entry) = self.nodes.nodes.remove(&node) else { return };
+        self.node_gone(node, &entry, NodeGone::Closed);
         self.handle(Input::NodeClosed(node));
+    }
+
+    /// Counts and tells that a node is no longer served; its place in the pools may be taken away
+    /// before or after.
+    fn node_gone(&mut self, node: NodeRef, entry: &Node, why: NodeGone) {
+        self.counts.gone(why);
+        let now = self.clock.now();
+        let running = self.state.loads().get(node.num.index()).copied().unwrap_or(0);
+        self.log.node_lost(now, &entry.name, why, running);
+        if matches!(why, NodeGone::Replaced) {
+            return;
+        }
+        let directory = self.state.directory();
+        let mut pairs = entry.profile.languages.pairs(self.state.config().pool_rule);
+        pairs.retain(|&pair| {
+            let others = directory.shards(pair).map_or(0, |shards| shards.len());
+            others == u32::from(directory.speaks(node.num, pair))
+        });
+        if !pairs.is_empty() {
+            self.log.pools_empty(now, &entry.name, &pairs);
+        }
     }
 
     pub(super) fn assign(&mut self, assign: Assign) {
@@ -187,6 +217,7 @@ impl Hub {
         let utterance = open.utterance.clone();
         let for_room = open.receivers != Receivers::Speaker;
         self.tell_dispatched(&assign, &utterance.choices.trace);
+        self.log.dispatched(self.clock.now(), &assign, self.nodes.name(assign.node));
         // A node that does not take it is closed by its own task; the job is then dispatched anew.
         let job = JobForNode { assign, utterance, for_room };
         self.nodes.send(assign.node, Outgoing::Job(Box::new(job)));

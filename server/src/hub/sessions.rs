@@ -218,6 +218,10 @@ impl Hub {
             _ => {
                 let bytes = session.audio.split_to(opened.bytes as usize).freeze();
                 let _held = session.held.split(bytes.len());
+                if session.audio.is_empty() {
+                    // Nothing is left in that buffer, and an idle session needs none.
+                    session.audio = BytesMut::new();
+                }
                 let format = session.format.clone();
                 let audio = UtteranceAudio { bytes, _held, format, rate: wire::sample_rate() };
                 let turn = session.turn.next(opened.reason, || self.words.turn());

@@ -94,7 +94,7 @@ impl NodePeer {
 
 impl Peer for NodePeer {
     fn take(&mut self, frame: &str, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
-        let message = FromNode::parse(frame).map_err(|bad| {
+        let message = FromNode::parse_text(frame).map_err(|bad| {
             error(ErrorCode::InvalidMessage, &format!("Invalid message format: {bad}"))
         })?;
         match message {

@@ -181,7 +181,7 @@ impl SessionPeer {
 
 impl Peer for SessionPeer {
     fn take(&mut self, frame: &str, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
-        let message = FromSession::parse(frame).map_err(|bad| {
+        let message = FromSession::parse_text(frame).map_err(|bad| {
             error(ErrorCode::InvalidMessage, &format!("Invalid message format: {bad}"))
         })?;
         match message {

@@ -9,6 +9,7 @@ mod figures;
 mod fuzz;
 mod hostile;
 mod http;
+mod logs;
 mod nodes;
 mod peers;
 mod rooms;

@@ -382,6 +382,12 @@ impl Client {
         }
     }
 
+    /// One chunk of so many packets of 20 ms.
+    pub(crate) async fn speak_long(&mut self, packets: usize) {
+        let session = self.session.clone();
+        self.chunk(&session, audio(packets), false).await;
+    }
+
     async fn chunk(&mut self, session: &str, payload: String, is_final: bool) {
         let chunk = format!(
             r#"{{"type":"audio_chunk","session_id":"{session}","seq":0,"is_final":{is_final},

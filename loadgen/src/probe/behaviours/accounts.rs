@@ -1,5 +1,6 @@
 //! Every utterance, exactly one result, at the session that spoke it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::probe::stage::Stage;
@@ -14,12 +15,14 @@ const UTTERANCES: usize = 6;
 pub(super) async fn no_result_lost(stage: &Stage) -> Outcome {
     let talks = conversations(stage).await?;
     let (mut said, mut lost) = (0, Vec::new());
-    // A session whose socket was ended has lost more; another behaviour tells that.
+    // A result that another session hears is not lost, and what a session lost whose socket was
+    // ended has that cause: both are other behaviours'.
+    let heard: BTreeSet<&str> = talks.iter().flat_map(Talk::texts).collect();
     for talk in talks.iter().filter(|talk| talk.ended.is_none()) {
         said += talk.said.len();
-        lost.extend(
-            talk.indexes().filter(|&n| !talk.has_end(n)).map(|n| format!("{} {n}", talk.session)),
-        );
+        let answer = |n: u64| answer(&talk.session, n);
+        let gone = |&n: &u64| !talk.has_end(n) && !heard.contains(answer(n).as_str());
+        lost.extend(talk.indexes().filter(gone).map(|n| format!("{} {n}", talk.session)));
     }
     match lost.as_slice() {
         [] => Ok(format!("{said} utterances, {said} ended")),

@@ -1,0 +1,11 @@
+//! The store against real servers.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod bad_contents;
+mod bad_servers;
+mod conformance;
+mod dump;
+mod mutants;
+mod servers;
+mod steps;
+mod story;
