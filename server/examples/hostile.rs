@@ -27,9 +27,10 @@ use tokio_tungstenite::tungstenite::Message;
 use fuzz::Fuzz;
 use peers::{Client, Node, Socket};
 
-/// Hostile sockets at once that send frames, and frames of each.
+/// Hostile sockets at once that send frames, frames of each, and the time between two.
 const SENDERS: u64 = 16;
 const FRAMES_PER_SOCKET: u64 = 200;
+const PACE: Duration = Duration::from_millis(4);
 /// Sessions that never read, nodes that fall silent, connections that never finish their request.
 const DEAF: usize = 1_000;
 const SILENT: usize = 500;
@@ -152,9 +153,9 @@ async fn linger(url: &str) -> impl Sized {
     for _ in 0..DEAF {
         let mut client = Client::with_small_buffer(url).await;
         deaf.push(tokio::spawn(async move {
-            for _ in 0..200 {
+            for _ in 0..100 {
                 client.try_send(SESSION_CLOSE).await;
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(500)).await;
             }
             client
         }));
@@ -188,7 +189,9 @@ async fn send_nonsense(url: String, seed: u64, left: Arc<AtomicU64>) -> Ends {
             }
         };
         let mut sent = 0;
+        let mut pace = tokio::time::interval(PACE);
         while sent < FRAMES_PER_SOCKET {
+            pace.tick().await;
             let frame = match fuzz.below(50_000) {
                 0 => Message::text("x".repeat(20 << 20)),
                 1..20 => fuzz::no_text(),

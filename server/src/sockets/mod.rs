@@ -64,7 +64,7 @@ async fn serve<P: Peer>(
     let id = match shared.sockets.enter(&outbox) {
         Ok(id) => id,
         Err(code) => {
-            goodbye(&mut socket, Some(code)).await;
+            goodbye(&mut socket, Ended::ByUs(code)).await;
             return;
         }
     };
@@ -102,8 +102,8 @@ async fn converse<P: Peer>(
             frame = socket.recv() => {
                 silent = 0;
                 match frame {
-                    None | Some(Ok(Message::Close(_))) => return Err(None),
-                    Some(Err(error)) => return Err(closing::code_of(error)),
+                    None | Some(Ok(Message::Close(_))) => return Err(Ended::ByPeer),
+                    Some(Err(error)) => return Err(Ended::by(error)),
                     Some(Ok(Message::Text(frame))) => match peer.take(&frame, events) {
                         Ok(()) => {
                             bad = 0;
@@ -119,7 +119,7 @@ async fn converse<P: Peer>(
                 }
                 for event in events.drain(..) {
                     if shared.hub.send(event).await.is_err() {
-                        return Err(Some(CloseCode::GoingAway));
+                        return Err(Ended::ByUs(CloseCode::GoingAway));
                     }
                 }
                 if !peer.replies().is_empty() {
@@ -129,20 +129,20 @@ async fn converse<P: Peer>(
                     flush(socket, shared).await?;
                 }
                 if bad >= limits.bad_frames {
-                    return Err(Some(CloseCode::InvalidMessages));
+                    return Err(Ended::ByUs(CloseCode::InvalidMessages));
                 }
             }
             first = inbox.recv() => {
                 if overflow.load(Ordering::Relaxed) {
-                    return Err(Some(CloseCode::SlowReader));
+                    return Err(Ended::ByUs(CloseCode::SlowReader));
                 }
                 let Some(first) = first else {
-                    return Err(Some(CloseCode::GoingAway));
+                    return Err(Ended::ByUs(CloseCode::GoingAway));
                 };
                 let waiting = iter::from_fn(|| inbox.try_recv().ok());
                 for message in iter::once(first).chain(waiting).take(BATCH) {
                     if let Outgoing::Close(code) = message {
-                        return Err(Some(code));
+                        return Err(Ended::ByUs(code));
                     }
                     feed(socket, peer.encode(message), shared).await?;
                 }
@@ -151,11 +151,11 @@ async fn converse<P: Peer>(
             () = &mut look => {
                 let now = Instant::now();
                 if !greeted && now >= begun + limits.first_message {
-                    return Err(Some(CloseCode::HandshakeTimeout));
+                    return Err(Ended::ByUs(CloseCode::HandshakeTimeout));
                 }
                 if now >= next_ping {
                     if silent >= 2 {
-                        return Err(Some(CloseCode::Idle));
+                        return Err(Ended::ByUs(CloseCode::Idle));
                     }
                     silent += 1;
                     next_ping = now + limits.ping;
@@ -187,7 +187,7 @@ async fn in_time<E>(
     write: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Ended> {
     match timeout(shared.config.limits.write, write).await {
-        Ok(written) => written.map_err(|_| None),
-        Err(_) => Err(Some(CloseCode::SlowReader)),
+        Ok(written) => written.map_err(|_| Ended::ByPeer),
+        Err(_) => Err(Ended::ByUs(CloseCode::SlowReader)),
     }
 }
