@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
     Capacity(Capacity),
+    /// Measure what a scheduler's work costs, for the simulation.
+    Calibrate(Calibrate),
     /// Show the pools of a scenario: pairs, shards, keys, bias.
     Pools(File),
     /// Check a scenario file without running it.
@@ -34,8 +37,11 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals; or a
+    /// simulated run with the same scenario over real sockets.
     Compare(Compare),
+    /// Put the shards of one run over real sockets together.
+    Merge(Merge),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
@@ -44,6 +50,8 @@ pub(crate) enum Command {
     Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
     Serve(Serve),
+    /// See from outside whether a scheduler shows what any Lingua scheduler must.
+    Probe(Probe),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -57,6 +65,23 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+    /// Take the [costs] of this file, which `lingua calibrate` has measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+}
+
+impl File {
+    /// Loads the scenario with all changes.
+    pub(crate) fn load(&self) -> Result<Loaded, lingua_scenarios::Error> {
+        Scenario::load(&self.file, &self.changes()?)
+    }
+
+    /// All changes, those that were written out last.
+    pub(crate) fn changes(&self) -> Result<Vec<String>, lingua_scenarios::Error> {
+        let mut changes = self.costs.as_deref().map_or(Ok(Vec::new()), costs_of)?;
+        changes.extend(self.overrides.iter().cloned());
+        Ok(changes)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -72,6 +97,67 @@ pub(crate) struct Serve {
     /// Concurrent jobs of a node that names no maximum.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) max_jobs: u16,
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// Who may open a socket. Without tokens the address must be a loopback one.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Access")]
+pub(crate) struct Access {
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the key that signs the clients' JSON Web Tokens (HS256).
+    #[arg(long, value_name = "FILE", conflicts_with = "session_token")]
+    pub(crate) session_jwt_key: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) node_token: Option<PathBuf>,
+    /// File with the key that signs the nodes' JSON Web Tokens (HS256).
+    #[arg(long, value_name = "FILE", conflicts_with = "node_token")]
+    pub(crate) node_jwt_key: Option<PathBuf>,
+    /// Show the operator's pages to other machines too.
+    #[arg(long)]
+    pub(crate) admin_anywhere: bool,
+}
+
+/// Opens a few nodes and sessions of its own, under private language codes, and judges what they
+/// hear. Takes about two minutes.
+///
+/// Exit codes: 0 all passed · 2 bad usage · 3 a behaviour failed · 4 no scheduler there.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Probe {
+    /// The scheduler, ws://host:port; absent: one of our own is started and drained.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Only this behaviour; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Explain the behaviours and end.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Write verdicts and frames as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write verdicts as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Probe a target that is not this machine.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) node_token: Option<PathBuf>,
+    /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) drain: Option<String>,
+    /// Shell command that restarts the scheduler's Redis, for the behaviour `redis-restart`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) redis_restart: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -196,6 +282,20 @@ pub(crate) struct Capacity {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Calibrate {
+    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
+    /// read where it runs on this machine, else time on the clock stands for it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Publish {
     /// Folder of the project's scenarios.
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
@@ -224,6 +324,19 @@ pub(crate) struct Compare {
     /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
+    /// Folder for the page, the table and the curves of a simulated run A and a measured run B.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Merge {
+    /// Folders of all shards of the run, in any order.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Folder for the files of the whole.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -57,9 +57,24 @@ pub(crate) enum Failure {
     /// A run over real sockets could not begin.
     #[error("error: {0}")]
     Load(lingua_loadgen::LoadError),
+    /// Shards that do not belong together.
+    #[error("error: {0}")]
+    Merge(#[from] lingua_reports::merge::MergeError),
+    /// A prediction that cannot be held against a measurement.
+    #[error("error: {0}")]
+    Prediction(#[from] lingua_reports::prediction::PredictionError),
+    /// A scheduler that cannot be measured.
+    #[error("error: {0}")]
+    Calibrate(#[from] lingua_loadgen::calibrate::CalibrateError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    /// An address that names no scheduler.
+    #[error("error: {0}")]
+    Target(#[from] lingua_loadgen::probe::TargetError),
+    /// There is no scheduler to measure.
+    #[error("error: {0}")]
+    Unreachable(#[from] lingua_loadgen::probe::Unreachable),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),
@@ -90,7 +105,10 @@ impl From<lingua_sim::SimError> for Failure {
 
 impl Failure {
     pub(crate) fn code(&self) -> Code {
-        Code::BadInput
+        match self {
+            Self::Unreachable(_) => Code::Void,
+            _ => Code::BadInput,
+        }
     }
 }
 

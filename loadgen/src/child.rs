@@ -87,6 +87,11 @@ impl Scheduler {
         Err(ChildError::Silent { address })
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it, as a crash would.
     pub(crate) fn kill(&mut self) {
         // Both fail only when it has ended.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod audio;
+pub mod calibrate;
 mod child;
 mod clock;
 mod context;
@@ -20,6 +21,7 @@ pub mod pacer;
 mod plan;
 mod preflight;
 mod private;
+pub mod probe;
 mod report;
 mod run;
 mod shard;

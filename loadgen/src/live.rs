@@ -39,5 +39,10 @@ pub trait Watcher {
     fn at(&mut self, snapshot: &Snapshot);
 }
 
+/// Nobody watches.
+impl Watcher for () {
+    fn at(&mut self, _: &Snapshot) {}
+}
+
 /// How often a watcher is told.
 pub(crate) const TOLD: Nanos = 1_000_000_000;

@@ -11,7 +11,6 @@ use lingua_reports::summary;
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::observer::Observer;
-use crate::shard::Shard;
 use crate::{Options, Target, judge, plan};
 
 /// What was measured besides the accounts.
@@ -39,7 +38,7 @@ pub(crate) fn artifacts(
     let duration_s = scenario.duration.secs_f64() - scenario.warmup.secs_f64();
     let mut run = record(loaded, options, &observer, duration_s);
     let stopped = measured.stopped.clone();
-    run.load = Some(load(&observer, measured, duration_s));
+    run.load = Some(load(options, &observer, measured, duration_s));
     let timeseries = std::mem::take(&mut observer.series.rows);
     let node_jobs =
         observer.nodes.iter().map(|node| (node.name.clone(), node.max_jobs, node.jobs)).collect();
@@ -123,8 +122,8 @@ fn setting(
     if matches!(options.target, Target::Own(_)) {
         setting.insert("policy".to_owned(), format!("{:?}", scenario.scheduler.policy));
     }
-    if options.shard != Shard::default() {
-        setting.insert("shard".to_owned(), options.shard.to_string());
+    if options.shard.count() > 1 {
+        setting.insert("shard".to_owned(), options.shard.record().to_string());
     }
     if options.speed != 1.0 {
         setting.insert("speed".to_owned(), options.speed.to_string());
@@ -158,13 +157,14 @@ fn pairs(scenario: &Scenario, observer: &Observer) -> Vec<PairRow> {
     rows
 }
 
-fn load(observer: &Observer, measured: Measured, duration_s: f64) -> Load {
+fn load(options: &Options, observer: &Observer, measured: Measured, duration_s: f64) -> Load {
     let (nodes, sessions) = measured.books;
     let chunks = &observer.chunks;
     let open = observer.open_chunks;
     let jobs = &observer.jobs;
     let sent = jobs.offered - jobs.never_sent;
     Load {
+        shard: options.shard.record(),
         nodes,
         sessions,
         chunks: Chunks {

@@ -62,6 +62,11 @@ impl Shard {
         (all + count - 1 - index) / count
     }
 
+    /// As it stands in the record of a run, which counts from 1.
+    pub(crate) fn record(self) -> lingua_reports::load::Shard {
+        lingua_reports::load::Shard { index: self.index + 1, of: self.count }
+    }
+
     /// How many there are.
     pub(crate) fn count(self) -> u32 {
         self.count

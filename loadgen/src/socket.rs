@@ -86,7 +86,15 @@ impl Socket {
     /// # Errors
     /// When the socket is closed or its peer does not read.
     pub async fn send(&mut self, text: String) -> Result<(), tungstenite::Error> {
-        self.stream.send(Message::text(text)).await
+        self.send_frame(Message::text(text)).await
+    }
+
+    /// Sends one frame of any kind and flushes it.
+    ///
+    /// # Errors
+    /// When the socket is closed or its peer does not read.
+    pub async fn send_frame(&mut self, frame: Message) -> Result<(), tungstenite::Error> {
+        self.stream.send(frame).await
     }
 
     /// The next frame; `None` once the socket is closed.

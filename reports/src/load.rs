@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// Facts of a measured run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Load {
+    /// Which part of the plan this process ran.
+    pub shard: Shard,
     /// Sockets of nodes.
     pub nodes: Sockets,
     /// Sockets of sessions.
@@ -41,6 +44,27 @@ pub struct Load {
     pub outages: Vec<Outage>,
     /// What the system allows, against what was needed.
     pub preflight: Preflight,
+}
+
+/// Part of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which part, counted from 1.
+    pub index: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { index: 1, of: 1 }
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
 }
 
 /// Books of one kind of socket.
@@ -132,4 +156,15 @@ pub struct Preflight {
     pub ports_needed: u64,
     /// And may have, over all source addresses.
     pub ports_allowed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_readable() {
+        let read: Load = serde_json::from_str(r#"{"planned_per_s": 5.0}"#).unwrap();
+        assert_eq!(read, Load { planned_per_s: 5.0, ..Load::default() });
+    }
 }

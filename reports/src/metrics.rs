@@ -11,7 +11,7 @@ use crate::run::{
 };
 
 /// Maps of counts by name: a name that never occurred counts as zero.
-const COUNTS: [&str; 9] = [
+const COUNTS: [&str; 13] = [
     "refused_by_cause.",
     "affinity.fallback.",
     "invariants.",
@@ -21,6 +21,10 @@ const COUNTS: [&str; 9] = [
     "load.failed_by_cause.",
     "load.timed_out_by_cause.",
     "load.findings.",
+    "load.nodes.failed.",
+    "load.nodes.closed_by_scheduler.",
+    "load.sessions.failed.",
+    "load.sessions.closed_by_scheduler.",
 ];
 
 /// Why a metric cannot be had.

@@ -30,6 +30,11 @@ impl Clock {
     }
 }
 
+/// The wall's time as RFC 3339, to the millisecond.
+pub(crate) fn rfc3339() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
 /// Unix milliseconds.
 pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -48,9 +48,9 @@ enum Cmd {
     },
     /// Drive the scheduler and the relay by turns and give the ratio of their rates
     Compare {
-        /// The scheduler's program
+        /// The scheduler's program; several, e.g. before and after a change, take turns
         #[arg(long, default_value = "target/release/lingua")]
-        lingua: PathBuf,
+        lingua: Vec<PathBuf>,
         /// Absent: all three
         #[arg(long, value_enum)]
         row: Option<Row>,
@@ -158,25 +158,36 @@ fn relay(row: Row) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// The machine's other work meets both alike when they take turns.
-fn compare(lingua: &Path, row: Row, rounds: u32, load: Load) -> Result<(), Failure> {
-    let mut ratios = Vec::new();
+/// The machine's other work meets all alike when they take turns.
+fn compare(programs: &[PathBuf], row: Row, rounds: u32, load: Load) -> Result<(), Failure> {
+    let turn = |command| {
+        let server = Server::start(command)?;
+        drive(row, load, server.address, || server.usage())
+    };
+    let mut ratios = vec![Vec::new(); programs.len()];
     for _ in 0..rounds {
-        let turn = |command| {
-            let server = Server::start(command)?;
-            drive(row, load, server.address, || server.usage())
-        };
         let relay = turn(relay(row)?)?;
-        let ours = turn(scheduler(lingua))?;
-        println!("{row:?} relay  {relay}\n{row:?} lingua {ours}");
-        let ratio = ours.rate() / relay.rate();
-        let cpu = relay.server_us() / ours.server_us();
-        println!("{row:?} ratio of rates {ratio:.2}, of the servers' time per job {cpu:.2}");
-        ratios.push(ratio);
+        println!("{row:?} relay {relay}");
+        for (program, ratios) in programs.iter().zip(&mut ratios) {
+            let ours = turn(scheduler(program))?;
+            println!("{row:?} {} {ours}", program.display());
+            ratios.push([ours.rate() / relay.rate(), relay.server_us() / ours.server_us()]);
+        }
     }
-    ratios.sort_by(f64::total_cmp);
-    println!("{row:?} median ratio of rates {:.2}", ratios[ratios.len() / 2]);
+    for (program, ratios) in programs.iter().zip(&ratios) {
+        let [rates, times] = [0, 1].map(|at| median(ratios.iter().map(|ratio| ratio[at])));
+        let program = program.display();
+        println!(
+            "{row:?} {program}: ratio of rates {rates:.2}, of the servers' time per job {times:.2}"
+        );
+    }
     Ok(())
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn hold(lingua: &Path, load: Load) -> Result<(), Failure> {

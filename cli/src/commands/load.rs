@@ -15,7 +15,7 @@ use crate::live::Live;
 use crate::machine;
 
 pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file.file, &args.file.overrides)?;
+    let loaded = args.file.load()?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }

@@ -3,16 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-use lingua_loadgen::{Options, Snapshot, Target, Watcher};
+use lingua_loadgen::{Options, Target};
 use lingua_reports::run::Run;
 use lingua_scenarios::Scenario;
-
-/// Nobody watches.
-struct Unwatched;
-
-impl Watcher for Unwatched {
-    fn at(&mut self, _: &Snapshot) {}
-}
 
 /// Runs a scenario against a scheduler, with more patience for a slow machine than people have.
 pub(crate) async fn load(url: String, scenario: &str, change: impl FnOnce(&mut Options)) -> Run {
@@ -24,7 +17,7 @@ pub(crate) async fn load(url: String, scenario: &str, change: impl FnOnce(&mut O
     change(&mut options);
     // A thread of its own, because it has a runtime of its own.
     let run = tokio::task::spawn_blocking(move || {
-        lingua_loadgen::run(&loaded, &options, &mut Unwatched).unwrap().run
+        lingua_loadgen::run(&loaded, &options, &mut ()).unwrap().run
     });
     run.await.unwrap()
 }

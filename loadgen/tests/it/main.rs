@@ -5,4 +5,5 @@ mod bench;
 mod faulty;
 mod judge;
 mod known_answer;
+mod probe;
 mod scripted;

@@ -5,6 +5,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 
+pub use self::load::*;
 pub use self::tables::*;
 
 use crate::number::{count, counted, decimal, ms, percent};

@@ -62,6 +62,12 @@ async fn the_accounts_add_up() {
     assert_eq!(stats["nodes"]["connected_nodes"], 1);
     assert_eq!(stats["nodes"]["states"], json!({ "full": 1 }));
     assert_eq!(stats["nodes"]["compute_power"]["cpu_cores"], 4);
+    assert_eq!(stats["nodes"]["type_node_counts"]["asr"], 1);
+    assert_eq!(stats["nodes"]["type_in_use_counts"]["asr"], 1);
+    assert_eq!(
+        stats["models"],
+        json!([{ "model_id": "nmt-zh-en", "version": "1.0", "kind": "nmt", "nodes": 1 }])
+    );
     assert_eq!(
         stats["pools"],
         json!([

@@ -170,11 +170,11 @@ impl Pace {
     pub(crate) fn brisk() -> Self {
         Self {
             hangover: Duration::from_millis(150),
-            pause: Duration::from_millis(800),
-            presence: Duration::from_millis(2_500),
+            pause: Duration::from_millis(500),
+            presence: Duration::from_millis(1_500),
             job_timeout: Duration::from_millis(1_500),
-            newcomer: Duration::from_secs(10),
-            idle: Duration::from_millis(3_500),
+            newcomer: Duration::from_secs(7),
+            idle: Duration::from_millis(1_800),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The listener: WebSockets of nodes and sessions, and the state pages.
 
 use futures_util::{SinkExt, StreamExt};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::accept_async;
@@ -54,6 +54,8 @@ async fn serve(socket: SocketId, mut stream: TcpStream, hub: mpsc::Sender<Event>
                 Some(body) => ("200 OK", body),
                 None => ("404 Not Found", String::new()),
             };
+            // What is not read would reset the connection before the answer is.
+            let _ = stream.read(&mut [0; 4_096]).await;
             let length = body.len();
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
             let _ = stream.write_all(head.as_bytes()).await;
