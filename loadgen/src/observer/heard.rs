@@ -91,7 +91,7 @@ impl Observer {
             (None, Some(_)) => None,
             (None, None) if answer.is_none() && current => {
                 let unseen = self.unseen(session, index, hearing.at);
-                self.findings.unknown_results += u64::from(unseen.is_none());
+                self.findings.unplaced_finals += u64::from(unseen.is_none());
                 let Some(place) = unseen else { return };
                 Some(place)
             }

@@ -96,6 +96,8 @@ pub(crate) struct Findings {
     pub(crate) wrong_session: u64,
     /// Results whose text is none of ours.
     pub(crate) unknown_results: u64,
+    /// Finals without audio that belong to no utterance known here, as after a late answer.
+    pub(crate) unplaced_finals: u64,
     /// Jobs given to a second node, or twice to one, without a new attempt.
     pub(crate) assigned_twice: u64,
     /// Chunks that were in two jobs.

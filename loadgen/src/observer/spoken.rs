@@ -130,7 +130,10 @@ impl Speaker {
     fn span_of(&self, index: u64, pause: Nanos) -> Option<(u32, u32)> {
         let start = match index.checked_sub(1) {
             None => self.base,
-            Some(before) => self.ended.iter().find(|ended| ended.index == before)?.last + 1,
+            Some(before) => match self.ended.iter().find(|ended| ended.index == before) {
+                Some(ended) => ended.last + 1,
+                None => self.oldest_unseen()?,
+            },
         };
         let own = || self.units.iter().filter(|unit| unit.life == self.life);
         let later = own().filter(|unit| unit.index.is_some_and(|other| other > index));
@@ -151,6 +154,14 @@ impl Speaker {
         };
         let last = last.min(bound.checked_sub(1)?);
         (start <= last).then_some((start, last))
+    }
+
+    /// First chunk of the oldest utterance that no node has seen.
+    fn oldest_unseen(&self) -> Option<u32> {
+        let fresh = |unit: &&Unit| unit.life == self.life && unit.index.is_none();
+        let units = self.units.iter().filter(fresh).map(|unit| unit.first);
+        let silent = self.silent.iter().map(|(segment, ..)| segment.first);
+        units.chain(silent).min()
     }
 
     /// When the utterance that begins with this chunk began.
