@@ -117,6 +117,13 @@ pub(crate) struct Load {
     /// Times faster than real that talkers talk.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Sockets of each group of bare jobs, each with one job at a time; absent: enough for one to
+    /// be free nearly always.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sockets: Option<u32>,
+    /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    pub(crate) max_lag_ms: u64,
     /// Write the expectations as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -182,8 +189,14 @@ pub(crate) struct Capacity {
     pub(crate) file: File,
     /// Fewest nodes and instances for so much, e.g. --need sessions=1000, with the largest node
     /// and one instance dead.
-    #[arg(long, value_name = "sessions=N")]
+    #[arg(long, value_name = "sessions=N", conflicts_with = "live")]
     pub(crate) need: Option<String>,
+    /// Search over real sockets too, one run after the other, and show both side by side.
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Scheduler to search at, ws://host:port; absent: one of its own for each run.
+    #[arg(long, value_name = "URL", requires = "live")]
+    pub(crate) target: Option<String>,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::{ratio, total};
-use crate::load::{Burstiness, Chunks, Freezes, Load, Preflight, Shard, Sockets};
+use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
 use crate::run::{Affinity, BrokenSegments, Jobs, Oversold, PairRow, Run, StoreLoad};
 
 /// Counts by name, added.
@@ -98,6 +98,8 @@ pub(super) fn store(runs: &[&Run], offered: u64) -> StoreLoad {
 
 pub(super) fn load(loads: &[&Load]) -> Load {
     let worst = |of: fn(&Load) -> f64| loads.iter().map(|load| of(load)).fold(0.0, f64::max);
+    let known =
+        |of: fn(&Load) -> Option<f64>| loads.iter().filter_map(|load| of(load)).reduce(f64::max);
     let planned_per_s: f64 = loads.iter().map(|load| load.planned_per_s).sum();
     let sent_per_s: f64 = loads.iter().map(|load| load.achieved * load.planned_per_s).sum();
     Load {
@@ -119,8 +121,15 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             count: loads.iter().map(|load| load.freezes.count).max().unwrap_or_default(),
             longest_s: worst(|load| load.freezes.longest_s),
         },
-        generator_cpu: worst(|load| load.generator_cpu),
-        kib_per_socket: worst(|load| load.kib_per_socket),
+        skew: Skew {
+            nodes: total(loads.iter().map(|load| load.skew.nodes)),
+            sigmas: worst(|load| load.skew.sigmas),
+        },
+        own_lag_p99_ms: worst(|load| load.own_lag_p99_ms),
+        generator_cpu: known(|load| load.generator_cpu),
+        generator_starved: known(|load| load.generator_starved),
+        kib_per_socket: known(|load| load.kib_per_socket),
+        outages: outages(loads),
         preflight: preflight(loads),
     }
 }
@@ -139,6 +148,22 @@ fn sockets<'a>(books: impl Iterator<Item = &'a Sockets>) -> Sockets {
         all.closed_silently += book.closed_silently;
     }
     all
+}
+
+/// One crash strikes all shards: the sockets of each count, and the last one that is back.
+fn outages(loads: &[&Load]) -> Vec<Outage> {
+    let most = loads.iter().map(|load| load.outages.len()).max().unwrap_or_default();
+    let nth = |at: usize| {
+        let struck = || loads.iter().filter_map(move |load| load.outages.get(at));
+        let worst = |of: fn(&Outage) -> f64| struck().map(of).fold(0.0, f64::max);
+        Outage {
+            at_s: worst(|outage| outage.at_s),
+            down_s: worst(|outage| outage.down_s),
+            sockets: total(struck().map(|outage| outage.sockets)),
+            back_s: worst(|outage| outage.back_s),
+        }
+    };
+    (0..most).map(nth).collect()
 }
 
 fn chunks(loads: &[&Load]) -> Chunks {
