@@ -121,6 +121,25 @@ pub(crate) struct Load {
     /// be free nearly always.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) sockets: Option<u32>,
+    /// Load a scheduler that is not on this machine. Languages are then replaced by private codes
+    /// (qaa to qtz), so that fake nodes and sessions meet nobody but each other.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// Do not ask before a scheduler that is not on this machine is loaded.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Refuse to begin where the scenario wants more sockets.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sockets: Option<u64>,
+    /// Refuse to begin where the scenario comes to more utterances per second.
+    #[arg(long, value_name = "PER_SECOND")]
+    pub(crate) max_rate: Option<f64>,
+    /// Take the i-th of n parts of the run, i from 0; `lingua merge` puts them together.
+    #[arg(long, value_name = "i/n", default_value_t)]
+    pub(crate) shard: lingua_loadgen::Shard,
+    /// Begin the plan at this time, in seconds since 1970, so that all shards begin together.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) start_at: Option<u64>,
     /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
     #[arg(long, value_name = "MS", default_value_t = 50)]
     pub(crate) max_lag_ms: u64,

@@ -12,6 +12,7 @@ use crate::Profile;
 use crate::ledger::{Kind, Ledger};
 use crate::observer::Observer;
 use crate::pacer::{Clock, Nanos, Pacer};
+use crate::shard::Shard;
 use crate::socket::{ConnectError, Socket};
 
 /// Handshakes at once: a scheduler's backlog is short.
@@ -47,9 +48,11 @@ pub(crate) struct Context {
     pub(crate) run: u32,
     /// Times faster than real that talkers talk.
     pub(crate) speed: f64,
+    pub(crate) shard: Shard,
     /// Length of the plan.
     pub(crate) duration: Nanos,
     talkers: AtomicU32,
+    later: AtomicU32,
     observer: Mutex<Observer>,
     base: String,
     target: SocketAddr,
@@ -63,6 +66,7 @@ pub(crate) struct Setup {
     pub(crate) profile: Profile,
     pub(crate) run: u32,
     pub(crate) speed: f64,
+    pub(crate) shard: Shard,
     pub(crate) duration: Nanos,
     pub(crate) observer: Observer,
     pub(crate) base: String,
@@ -78,9 +82,11 @@ impl Context {
             ledger: Ledger::default(),
             phase: watch::Sender::new(Phase::Connecting),
             talkers: AtomicU32::new(0),
+            later: AtomicU32::new(0),
             profile: of.profile,
             run: of.run,
             speed: of.speed,
+            shard: of.shard,
             duration: of.duration,
             observer: Mutex::new(of.observer),
             base: of.base,
@@ -99,9 +105,15 @@ impl Context {
         start.saturating_add((us as f64 * 1_000.0 / self.speed) as u64)
     }
 
-    /// The number of a talker who comes now.
+    /// The number of a talker who is there from the start, whichever shard's he is.
     pub(crate) fn next_talker(&self) -> u32 {
         self.talkers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number of a talker who comes later: no other shard gives the same.
+    pub(crate) fn later_talker(&self) -> u32 {
+        let present = self.talkers.load(Ordering::Relaxed);
+        present + self.shard.own(self.later.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Opens the socket of the peer with this number.

@@ -20,15 +20,17 @@ mod outages;
 pub mod pacer;
 mod plan;
 mod preflight;
+mod private;
 mod report;
 mod run;
+mod shard;
 pub mod socket;
 mod tag;
 mod talkers;
 mod target;
 mod wire;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use lingua_reports::run::Artifacts;
 use lingua_scenarios::Loaded;
@@ -36,7 +38,9 @@ use lingua_scenarios::Loaded;
 pub use audio::Codec;
 pub use child::{ChildError, Program};
 pub use live::{Snapshot, Unwatched, Watcher};
-pub use target::TargetError;
+pub use run::Wanted;
+pub use shard::{Shard, ShardError};
+pub use target::{Address, TargetError};
 
 /// Which scheduler is spoken to.
 #[derive(Debug, Clone)]
@@ -88,6 +92,12 @@ pub struct Options {
     pub sockets: Option<u32>,
     /// Latest that 99 % of frames may leave by the generator's own fault; beyond it the run is void.
     pub lag_max: Duration,
+    /// Which part of the run is this one's.
+    pub shard: Shard,
+    /// When the plan begins, so that all shards begin together; absent or past: at once.
+    pub start_at: Option<SystemTime>,
+    /// Whether languages are replaced by private codes, so that fake peers meet only each other.
+    pub private_languages: bool,
 }
 
 impl Options {
@@ -100,6 +110,9 @@ impl Options {
             speed: 1.0,
             sockets: None,
             lag_max: Duration::from_millis(50),
+            shard: Shard::default(),
+            start_at: None,
+            private_languages: false,
         }
     }
 }

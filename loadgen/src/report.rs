@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lingua_reports::load::{Chunks, Load, Outage, Preflight, Shard, Sockets};
+use lingua_reports::load::{self, Chunks, Load, Outage, Preflight, Sockets};
 use lingua_reports::run::{
     Artifacts, Kind, Latencies, Machine, PairRow, Run, SCHEMA_VERSION, ScenarioRef, SchedulerLoad,
     StoreLoad, Verdict,
@@ -11,7 +11,7 @@ use lingua_reports::summary;
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::observer::Observer;
-use crate::{Options, Target, judge};
+use crate::{Options, Target, judge, plan};
 
 /// What was measured besides the accounts.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ pub(crate) fn artifacts(
     let duration_s = scenario.duration.secs_f64() - scenario.warmup.secs_f64();
     let mut run = record(loaded, options, &observer, duration_s);
     let stopped = measured.stopped.clone();
-    run.load = Some(load(&observer, measured, duration_s));
+    run.load = Some(load(&observer, measured, options.shard.record(), duration_s));
     let timeseries = std::mem::take(&mut observer.series.rows);
     let node_jobs =
         observer.nodes.iter().map(|node| (node.name.clone(), node.max_jobs, node.jobs)).collect();
@@ -69,7 +69,8 @@ fn record(loaded: &Loaded, options: &Options, observer: &Observer, duration_s: f
         scenario: ScenarioRef { name: scenario.title.clone(), sha256: loaded.sha256.clone() },
         seed: scenario.seed,
         digest: String::new(),
-        arrivals_digest: String::new(),
+        arrivals_digest: plan::digest(scenario, options.speed)
+            .map_or_else(|_| String::new(), |digest| format!("{digest:016x}")),
         verdict: Verdict::Ok,
         reasons: Vec::new(),
         duration_s,
@@ -153,14 +154,14 @@ fn pairs(scenario: &Scenario, observer: &Observer) -> Vec<PairRow> {
     rows
 }
 
-fn load(observer: &Observer, measured: Measured, duration_s: f64) -> Load {
+fn load(observer: &Observer, measured: Measured, shard: load::Shard, duration_s: f64) -> Load {
     let (nodes, sessions) = measured.books;
     let chunks = &observer.chunks;
     let open = observer.open_chunks;
     let jobs = &observer.jobs;
     let sent = jobs.offered - jobs.never_sent;
     Load {
-        shard: Shard::default(),
+        shard,
         nodes,
         sessions,
         chunks: Chunks {

@@ -16,9 +16,10 @@ use crate::gauge::Gauge;
 use crate::live::{Snapshot, TOLD, Watcher};
 use crate::observer::Observer;
 use crate::pacer::{Clock, NEVER, Nanos, Pacer};
+use crate::private::Disguise;
 use crate::report::{self, Measured};
 use crate::target::Address;
-use crate::{LoadError, Options, Profile, Target, fleet, outages, preflight, talkers};
+use crate::{LoadError, Options, Profile, Target, fleet, outages, plan, preflight, talkers};
 
 /// Longest wait for all sockets to open before the plan begins without the rest.
 const CONNECT: Duration = Duration::from_secs(120);
@@ -36,10 +37,15 @@ pub(crate) async fn run(
     options: &Options,
     watcher: &mut dyn Watcher,
 ) -> Result<Artifacts, LoadError> {
-    let scenario = &loaded.scenario;
+    let disguise = options.private_languages.then(|| Disguise::of(&loaded.scenario));
+    let mut scenario = loaded.scenario.clone();
+    if let Some(disguise) = &disguise {
+        disguise.put_on(&mut scenario);
+    }
+    let scenario = &scenario;
     let named = match &options.target {
         Target::Own(_) => None,
-        Target::Url(url) => Some(Address::resolve(url).await?),
+        Target::Url(url) => Some(Address::resolve(url)?),
     };
     let wanted = Wanted::of(scenario, options);
     let local = IpAddr::from(Ipv4Addr::LOCALHOST);
@@ -59,7 +65,7 @@ pub(crate) async fn run(
             (Some(scheduler), address)
         }
         (Target::Url(_), Some(address)) => (None, address),
-        (Target::Url(url), None) => (None, Address::resolve(url).await?),
+        (Target::Url(url), None) => (None, Address::resolve(url)?),
     };
     let context = Arc::new(Context::new(Setup {
         pacer: Pacer::start(Clock::start())?,
@@ -67,12 +73,13 @@ pub(crate) async fn run(
         profile: options.profile,
         run: run_id(),
         speed: options.speed,
+        shard: options.shard,
         duration: scenario.duration.nanos(),
         observer,
         base: address.base,
         target: address.socket,
     }));
-    let end = Watch { context: &context, wanted, deadline, watcher };
+    let end = Watch { context: &context, wanted, deadline, watcher, disguise };
     measured = end.whole(scenario, options, scheduler.as_mut(), measured).await?;
     if let Some(scheduler) = scheduler {
         scheduler.stop().await;
@@ -82,22 +89,38 @@ pub(crate) async fn run(
 }
 
 /// Sockets that a scenario wants from the start.
-#[derive(Debug, Clone, Copy)]
-struct Wanted {
-    nodes: u64,
-    sessions: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of nodes.
+    pub nodes: u64,
+    /// Of sessions.
+    pub sessions: u64,
 }
 
 impl Wanted {
-    fn of(scenario: &Scenario, options: &Options) -> Self {
-        let nodes = scenario.nodes.iter().map(|group| u64::from(group.count));
+    /// What this shard of a run wants.
+    pub fn of(scenario: &Scenario, options: &Options) -> Self {
+        let shard = options.shard;
+        let nodes = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();
         let talkers = scenario.sessions.iter().map(|group| u64::from(group.count.unwrap_or(0)));
         let bare =
             scenario.arrivals.iter().map(|group| talkers::sockets_of(scenario, group, options));
-        Self { nodes: nodes.sum(), sessions: talkers.chain(bare.map(u64::from)).sum() }
+        let bare: u64 = bare.map(u64::from).sum();
+        Self { nodes: shard.share(nodes), sessions: shard.share(talkers.sum()) + bare }
     }
 
-    fn all(self) -> u64 {
+    /// Utterances per second that the scenario comes to at most, sessions that come later apart.
+    pub fn peak_rate(scenario: &Scenario, options: &Options) -> f64 {
+        let talk = scenario.sessions.iter().map(|group| {
+            let cycle = group.utterance.mean() + group.gap.mean();
+            f64::from(group.count.unwrap_or(0)) / cycle.max(1e-9) * options.speed
+        });
+        let bare = scenario.arrivals.iter().map(|group| plan::rate_of(scenario, group).max());
+        talk.chain(bare).sum::<f64>() / f64::from(options.shard.count())
+    }
+
+    /// Of both kinds.
+    pub fn all(self) -> u64 {
         self.nodes + self.sessions
     }
 }
@@ -108,6 +131,7 @@ struct Watch<'a> {
     wanted: Wanted,
     deadline: Nanos,
     watcher: &'a mut dyn Watcher,
+    disguise: Option<Disguise>,
 }
 
 impl Watch<'_> {
@@ -121,20 +145,20 @@ impl Watch<'_> {
         let context = self.context.clone();
         let before = Gauge::read();
         fleet::start(&context, scenario);
-        talkers::start(&context, scenario, options)?;
-        let interrupted = tokio::signal::ctrl_c();
+        talkers::start(&context, scenario, options, self.disguise.as_ref())?;
+        let interrupted = interrupted();
         tokio::pin!(interrupted);
         let work = async {
             self.connect().await;
             measured.kib_per_socket = self.kib_per_socket(&before);
-            sleep(options.profile.warm_up()).await;
+            sleep(options.profile.warm_up().max(until(options.start_at))).await;
             self.plan(scenario, &mut measured).await;
         };
         let mut down = Vec::new();
         tokio::select! {
             () = work => {}
             () = outages::suffer(&context, scenario, scheduler, &mut down) => {}
-            _ = &mut interrupted => measured.stopped = Some("interrupted".into()),
+            () = &mut interrupted => measured.stopped = Some("interrupted".into()),
         }
         measured.outages = down;
         measured.books = context.ledger.books();
@@ -192,6 +216,7 @@ impl Watch<'_> {
             while observer.series.due() <= now.min(end) {
                 observer.close_row(context.ledger.books().1.held);
             }
+            observer.awake(now);
             observer.judge_misses(now);
             if now >= expired {
                 observer.expire(now);
@@ -236,6 +261,30 @@ impl Watch<'_> {
         self.watcher.at(&snapshot);
         now
     }
+}
+
+/// Ctrl-C, or SIGTERM from whoever runs the process: everything is closed before it ends.
+async fn interrupted() {
+    let from_person = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = from_person => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a handler the process dies of the signal, as any other does.
+    let _ = from_person.await;
+}
+
+/// Time until a date; none where it is past.
+fn until(date: Option<SystemTime>) -> Duration {
+    let left = date.and_then(|date| date.duration_since(SystemTime::now()).ok());
+    left.unwrap_or_default()
 }
 
 /// How long an utterance may wait for its final message.

@@ -1,8 +1,6 @@
 //! The scheduler's address.
 
-use std::net::SocketAddr;
-
-use tokio::net::lookup_host;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +23,11 @@ pub enum TargetError {
 
 /// A scheduler's address in both forms.
 #[derive(Debug, Clone)]
-pub(crate) struct Address {
+pub struct Address {
     /// `ws://host:port`, without a path.
     pub(crate) base: String,
-    pub(crate) socket: SocketAddr,
+    /// Address and port of its first host.
+    pub socket: SocketAddr,
 }
 
 impl Address {
@@ -37,7 +36,10 @@ impl Address {
     }
 
     /// Looks the host up.
-    pub(crate) async fn resolve(url: &str) -> Result<Self, TargetError> {
+    ///
+    /// # Errors
+    /// Not of the form `ws://host:port`, or no such host.
+    pub fn resolve(url: &str) -> Result<Self, TargetError> {
         let form = || TargetError::Form { url: url.to_owned() };
         let host = url.strip_prefix("ws://").ok_or_else(form)?;
         let host = host.strip_suffix('/').unwrap_or(host);
@@ -45,7 +47,7 @@ impl Address {
             return Err(form());
         }
         let host_error = |source| TargetError::Host { url: url.to_owned(), source };
-        let socket = lookup_host(host).await.map_err(host_error)?.next().ok_or_else(form)?;
+        let socket = host.to_socket_addrs().map_err(host_error)?.next().ok_or_else(form)?;
         Ok(Self { base: format!("ws://{host}"), socket })
     }
 }

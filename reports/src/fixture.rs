@@ -177,7 +177,7 @@ pub(crate) fn run() -> Run {
 /// What a generator says that had a hard time.
 pub(crate) fn load() -> Load {
     Load {
-        shard: Shard { index: 1, of: 2 },
+        shard: Shard { index: 0, of: 2 },
         nodes: Sockets {
             requested: 103,
             established: 103,

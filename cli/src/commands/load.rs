@@ -1,12 +1,13 @@
 //! `lingua load`: a scenario over real sockets.
 
-use std::io::IsTerminal;
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use lingua_loadgen::{Codec, Options, Program, Target};
+use lingua_loadgen::{Address, Codec, LoadError, Options, Program, Shard, Target, Wanted};
+use lingua_reports::number::{count, decimal};
 use lingua_reports::{files, junit, terminal};
-use lingua_scenarios::Loaded;
+use lingua_scenarios::{Loaded, Scenario};
 
 use crate::args::{Audio, Load, Profile};
 use crate::failure::{Code, Failure, print};
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         eprintln!("warning: {warning}");
     }
     let dir = out_dir(args, &loaded);
-    let options = Options {
+    let mut options = Options {
         profile: match args.profile {
             Profile::Lingua => lingua_loadgen::Profile::Lingua,
             Profile::Deployed => lingua_loadgen::Profile::Deployed,
@@ -31,8 +32,16 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         speed: args.speed,
         sockets: args.sockets,
         lag_max: Duration::from_millis(args.max_lag_ms),
+        shard: args.shard,
+        start_at: args.start_at.map(|since| UNIX_EPOCH + Duration::from_secs(since)),
         ..Options::new(target(args, &dir)?)
     };
+    if args.target.is_none() && args.shard != Shard::default() {
+        return Err(Failure::Usage(
+            "--shard: name the scheduler that all shards load by --target".into(),
+        ));
+    }
+    keep_from_harm(args, &loaded.scenario, &mut options)?;
     let started = Instant::now();
     let mut artifacts = lingua_loadgen::run(&loaded, &options, &mut Live::new())?;
     artifacts.machine = machine::describe(&artifacts.run, started.elapsed(), 1);
@@ -74,4 +83,58 @@ pub(crate) fn own_server(
     }
     arguments.extend(["--listen".to_owned(), "{address}".to_owned()]);
     Ok((program, arguments))
+}
+
+/// Limits that were set hold, and nobody loads another machine unawares.
+fn keep_from_harm(args: &Load, scenario: &Scenario, options: &mut Options) -> Result<(), Failure> {
+    let wanted = Wanted::of(scenario, options);
+    let rate = Wanted::peak_rate(scenario, options);
+    if let Some(most) = args.max_sockets.filter(|&most| wanted.all() > most) {
+        return Err(Failure::Usage(format!(
+            "--max-sockets {most}: the scenario wants {}; make it smaller or allow more",
+            wanted.all()
+        )));
+    }
+    if let Some(most) = args.max_rate.filter(|&most| rate > most) {
+        return Err(Failure::Usage(format!(
+            "--max-rate {most}: the scenario comes to {} utterances/s; make it smaller or allow more",
+            decimal(rate)
+        )));
+    }
+    let Target::Url(url) = &options.target else { return Ok(()) };
+    let address = Address::resolve(url).map_err(LoadError::from)?;
+    if address.socket.ip().is_loopback() {
+        return Ok(());
+    }
+    if !args.allow_remote {
+        return Err(Failure::Usage(format!(
+            "--target {url}: {} is not this machine; add --allow-remote if you may load it",
+            address.socket.ip()
+        )));
+    }
+    options.private_languages = true;
+    let asked = format!(
+        "{url} ({}) will see {} node sockets and {} session sockets, about {} utterances/s, for {}, \
+         all in private language codes",
+        address.socket,
+        count(wanted.nodes),
+        count(wanted.sessions),
+        decimal(rate),
+        scenario.duration
+    );
+    eprintln!("{asked}");
+    if args.yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::Usage("nobody is there to ask: add --yes to go on".into()));
+    }
+    eprint!("go on? [y/N] ");
+    let mut answer = String::new();
+    // Whoever cannot answer has not agreed.
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::Usage("not begun".into())),
+    }
 }

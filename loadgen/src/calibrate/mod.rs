@@ -149,7 +149,7 @@ pub fn calibrate(target: &Target) -> Result<Calibration, CalibrateError> {
                 let address = Address::of(scheduler.address);
                 (Some(scheduler), address)
             }
-            Target::Url(url) => (None, Address::resolve(url).await?),
+            Target::Url(url) => (None, Address::resolve(url)?),
         };
         let process = match &scheduler {
             Some(scheduler) => Process::new(scheduler.pid()),

@@ -15,7 +15,7 @@ use node::Node;
 
 /// Starts all nodes of a scenario.
 pub(crate) fn start(context: &Arc<Context>, scenario: &Scenario) {
-    let mut upsets = upsets::of_nodes(scenario, &context.streams).into_iter();
+    let mut upsets = upsets::of_nodes(scenario, &context.streams).into_iter().zip(0..);
     for (index, group) in scenario.nodes.iter().enumerate() {
         let prefix = group.name_at(index);
         let group = Arc::new(group.clone());
@@ -26,8 +26,11 @@ pub(crate) fn start(context: &Arc<Context>, scenario: &Scenario) {
                 tells_max_jobs: context.profile.tells_max_jobs(),
                 run: context.run,
             };
-            let own = upsets.next().unwrap_or_default();
-            tokio::spawn(Node::new(context.clone(), identity, index as u32, own).live());
+            let (own, number) = upsets.next().unwrap_or_default();
+            if context.shard.has(number) {
+                let node = Node::new(context.clone(), identity, (index as u32, number), own);
+                tokio::spawn(node.live());
+            }
         }
     }
 }

@@ -63,16 +63,17 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// A node of the group at an index; `of_all`: its number among all nodes of the scenario.
     pub(super) fn new(
         context: Arc<Context>,
         identity: Identity,
-        index: u32,
+        (index, of_all): (u32, u64),
         upsets: Vec<(Dur, Upset)>,
     ) -> Self {
         let group = identity.group.clone();
         let name = identity.name.clone();
         let number = context.observer().add_node(name, group.max_jobs, index);
-        let mut stream = context.streams.stream(Purpose::Nodes, number.into());
+        let mut stream = context.streams.stream(Purpose::Nodes, of_all);
         Self {
             leaves: draw(group.uptime.as_ref(), &mut stream),
             stream,

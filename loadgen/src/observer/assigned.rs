@@ -72,6 +72,8 @@ impl Observer {
                 self.findings.assigned_twice += u64::from(attempt <= 1);
                 return Duty::of(-1.0);
             }
+            // Of a socket that is gone: nobody waits for it.
+            None if span.last < speaker.base => return Duty::of(-1.0),
             None => self.cut_off(session, span.first, span.last, at),
         };
         self.speakers[session].absorb_silent(span.last);

@@ -10,6 +10,8 @@ mod latency;
 mod series;
 mod silence;
 mod spoken;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -135,6 +137,7 @@ pub(crate) struct Observer {
     pub(crate) freezes: Freezes,
     misses: VecDeque<Miss>,
     last_came: Nanos,
+    last_awake: Nanos,
     /// Utterances that end within are counted.
     window: (Nanos, Nanos),
     /// An utterance without an answer after so long has none.
@@ -171,6 +174,7 @@ impl Observer {
             freezes: Freezes::default(),
             misses: VecDeque::new(),
             last_came: 0,
+            last_awake: 0,
             window: (NEVER, NEVER),
             deadline,
             hangover: scenario.scheduler.hangover_manual.nanos(),
@@ -190,6 +194,7 @@ impl Observer {
         }
         self.series.start(start);
         self.last_came = start;
+        self.last_awake = start;
     }
 
     /// Length of the counted part.

@@ -8,7 +8,18 @@ use crate::pacer::Nanos;
 /// Shortest silence that counts.
 const FREEZE: Nanos = 1_000_000_000;
 
+/// A generator that did not look for so long has slept.
+const ASLEEP: Nanos = 250_000_000;
+
 impl Observer {
+    /// The generator is awake. Where it has slept itself, silence says nothing.
+    pub(crate) fn awake(&mut self, now: Nanos) {
+        let before = std::mem::replace(&mut self.last_awake, now);
+        if now.saturating_sub(before) > ASLEEP {
+            self.last_came = now;
+        }
+    }
+
     /// Something has come from the scheduler.
     pub(crate) fn came(&mut self, at: Nanos) {
         let before = std::mem::replace(&mut self.last_came, at);

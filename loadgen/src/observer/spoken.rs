@@ -78,7 +78,7 @@ pub(super) struct Speaker {
     /// What ended last.
     pub(super) ended: VecDeque<Ended>,
     /// First chunk of this life.
-    base: u32,
+    pub(super) base: u32,
     /// Chunks before `covered` that have been in no job either.
     holes: Vec<(u32, u32)>,
 }
@@ -132,11 +132,12 @@ impl Speaker {
             None => self.base,
             Some(before) => self.ended.iter().find(|ended| ended.index == before)?.last + 1,
         };
-        let later = self.units.iter().filter(|unit| unit.index.is_some_and(|other| other > index));
+        let own = || self.units.iter().filter(|unit| unit.life == self.life);
+        let later = own().filter(|unit| unit.index.is_some_and(|other| other > index));
         let bound = later.map(|unit| unit.first).min().unwrap_or(self.sent);
         let mut at = start;
         let last = loop {
-            let unit = self.units.iter().find(|unit| (unit.first..=unit.last).contains(&at));
+            let unit = own().find(|unit| (unit.first..=unit.last).contains(&at));
             if let Some(unit) = unit {
                 break unit.last;
             }
@@ -199,13 +200,16 @@ impl Observer {
         speaker.heard = None;
         speaker.ended.clear();
         speaker.speaking = None;
-        speaker.covered = chunk;
-        speaker.base = chunk;
-        speaker.holes.clear();
         speaker.bound = None;
         speaker.tail = None;
+        speaker.base = chunk;
         let (life, pair) = (speaker.life, speaker.pair);
         if lost {
+            // What no node has by now fails with its socket.
+            let before = speaker.covered.min(chunk);
+            let holes: u32 = speaker.holes.drain(..).map(|(from, to)| to - from + 1).sum();
+            self.chunks.in_refused += u64::from(chunk - before + holes);
+            speaker.covered = chunk;
             for unit in std::mem::take(&mut speaker.units) {
                 self.close(&unit, pair, End::Failed("socket closed"), now);
             }

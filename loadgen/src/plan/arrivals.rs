@@ -3,6 +3,9 @@
 use lingua_scenarios::streams::{Purpose, Stream, Streams, choose, cumulative_zipf};
 use lingua_scenarios::{ArrivalGroup, Call, Calls, Dur, Error, Pair, Rate, Scenario};
 
+use crate::private::Disguise;
+use crate::shard::Shard;
+
 /// One bare job.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Arrival {
@@ -13,6 +16,8 @@ pub(crate) struct Arrival {
     pub(crate) speech_us: u64,
     /// The uniform number that decides how long a node works.
     pub(crate) work: f64,
+    /// Its number among all that were drawn.
+    pub(crate) number: u64,
 }
 
 /// The bare jobs of one group, in order.
@@ -22,6 +27,10 @@ pub(crate) struct Arrivals {
     weights: Vec<f64>,
     arrivals: Stream,
     service: Stream,
+    shard: Shard,
+    disguise: Option<Disguise>,
+    count: u64,
+    drawn: u64,
     // When the next one comes, and after which none does.
     next: u64,
     end: u64,
@@ -64,6 +73,10 @@ impl Arrivals {
             pairs,
             arrivals: streams.stream(Purpose::Arrivals, entity),
             service: streams.stream(Purpose::Service, entity),
+            shard: Shard::default(),
+            disguise: None,
+            count: 0,
+            drawn: 0,
             next: 0,
             end: scenario.duration.micros(),
         };
@@ -71,10 +84,15 @@ impl Arrivals {
         Ok(plan)
     }
 
+    /// Gives only the jobs of a shard from now on, in disguise where there is one.
+    pub(crate) fn take_part(&mut self, shard: Shard, disguise: Option<Disguise>) {
+        (self.shard, self.disguise) = (shard, disguise);
+    }
+
     /// A pair to greet with.
     pub(crate) fn first_pair(&self) -> Option<Pair> {
         match &self.feed {
-            Feed::Trace(trace) => trace.1.as_ref().map(|call| call.pair.clone()),
+            Feed::Trace(trace) => trace.1.as_ref().map(|call| self.disguised(&call.pair)),
             Feed::Poisson { .. } => self.pairs.first().cloned(),
         }
     }
@@ -90,11 +108,31 @@ impl Arrivals {
         }
     }
 
-    /// The next job.
+    /// A recorded pair as it is spoken here; those of the scenario are in disguise already.
+    fn disguised(&self, pair: &Pair) -> Pair {
+        let mut pair = pair.clone();
+        if let Some(disguise) = &self.disguise {
+            disguise.pair(&mut pair);
+        }
+        pair
+    }
+
+    /// The next job of this shard.
     ///
     /// # Errors
     /// A row of the trace is wrong.
     pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
+        loop {
+            let arrival = self.next_of_all()?;
+            let number = self.count;
+            self.count += 1;
+            if arrival.is_none() || self.shard.has(number) {
+                return Ok(arrival);
+            }
+        }
+    }
+
+    fn next_of_all(&mut self) -> Result<Option<Arrival>, Error> {
         if let Feed::Trace(trace) = &mut self.feed {
             let (calls, next) = &mut **trace;
             let Some(call) = next.take() else { return Ok(None) };
@@ -104,18 +142,23 @@ impl Arrivals {
                 pair: call.pair,
                 speech_us: call.speech.micros(),
                 work: self.service.uniform(),
+                number: self.drawn,
             };
+            self.drawn += 1;
+            let arrival = Arrival { pair: self.disguised(&arrival.pair), ..arrival };
             return Ok((arrival.at < self.end).then_some(arrival));
         }
         while self.next < self.end {
             let at = self.next;
             let work = self.service.uniform();
+            let number = self.drawn;
+            self.drawn += 1;
             self.draw_gap();
             let kept = self.is_kept(at);
             let which = choose(&mut self.arrivals, &self.weights);
             if kept {
                 let pair = self.pairs[which].clone();
-                return Ok(Some(Arrival { at, pair, speech_us: 0, work }));
+                return Ok(Some(Arrival { at, pair, speech_us: 0, work, number }));
             }
         }
         Ok(None)

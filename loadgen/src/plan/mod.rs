@@ -3,7 +3,11 @@
 //! The simulator draws the same numbers for the same things, so both meet the same talk.
 
 mod arrivals;
+mod comers;
+mod digest;
 mod talker;
 
 pub(crate) use arrivals::{Arrival, Arrivals, rate_of};
+pub(crate) use comers::Comers;
+pub(crate) use digest::digest;
 pub(crate) use talker::{Group, Step, Talker};

@@ -130,7 +130,7 @@ impl Session {
         let context = &self.context;
         let since = context.clock.now().saturating_sub(self.start);
         let us = (since as f64 / 1_000.0 * context.speed) as u64;
-        let number = context.next_talker();
+        let number = context.later_talker();
         self.talker = Talker::new(&context.streams, &self.talker.group, number, us);
         let mut observer = context.observer();
         let pair = observer.pair(&self.talker.group.pairs[self.talker.pair]);

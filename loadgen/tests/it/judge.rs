@@ -19,6 +19,7 @@ count = 4
 asr = ["qaa"]
 tts = ["qab"]
 max_jobs = 2
+heartbeat = "500ms"
 service_time = "200ms"
 [[sessions]]
 count = 16
@@ -41,6 +42,7 @@ count = 6
 asr = ["qaa"]
 tts = ["qab"]
 max_jobs = 4
+heartbeat = "500ms"
 service_time = "50ms"
 [[sessions]]
 count = 6
@@ -107,7 +109,7 @@ async fn answers_to_others() {
 #[tokio::test]
 async fn silence() {
     let run = names(Fault::NeverAnswers, Verdict::InvariantBroken, "never reached").await;
-    assert_eq!(run.jobs.lost, run.jobs.offered - run.jobs.refused - run.jobs.in_flight);
+    assert!(run.jobs.lost > 0 && run.jobs.completed == 0, "{:?}", run.jobs);
 }
 
 #[tokio::test]

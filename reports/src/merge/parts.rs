@@ -35,7 +35,8 @@ pub(super) fn jobs(runs: &[&Run]) -> Jobs {
     }
 }
 
-/// Pairs by name; in the order of their jobs, as every run has them.
+/// Pairs by name; in the order of their jobs, as every run has them. Nodes and slots are those of
+/// the scenario, which every shard tells in whole.
 pub(super) fn pairs(runs: &[&Run]) -> Vec<PairRow> {
     let mut all: BTreeMap<&str, PairRow> = BTreeMap::new();
     for row in runs.iter().flat_map(|run| &run.pairs) {
@@ -44,8 +45,6 @@ pub(super) fn pairs(runs: &[&Run]) -> Vec<PairRow> {
                 all.insert(&row.pair, PairRow { erlang_b: None, z: None, ..row.clone() });
             }
             Some(sum) => {
-                sum.nodes = sum.nodes.saturating_add(row.nodes);
-                sum.slots = sum.slots.saturating_add(row.slots);
                 sum.offered = sum.offered.saturating_add(row.offered);
                 sum.refused = sum.refused.saturating_add(row.refused);
                 sum.refused_ratio = ratio(sum.refused, sum.offered);
