@@ -74,8 +74,8 @@ mod tests {
     fn points_have_the_quantiles_less_the_fixed_part() {
         let points = points(&none(), 20e3);
         assert!(points.is_sorted());
-        assert!((points[500] / 84e3 - 1.0).abs() < 0.02, "{}", points[500]);
-        assert!((points[990] / 671e3 - 1.0).abs() < 0.02, "{}", points[990]);
+        assert!((points[500] / 84e3 - 1.0).abs() < 0.05, "{}", points[500]);
+        assert!((points[990] / 671e3 - 1.0).abs() < 0.05, "{}", points[990]);
         assert_eq!(points[0], 0.0);
     }
 
