@@ -271,8 +271,14 @@ pub(crate) struct Capacity {
     pub(crate) file: File,
     /// Fewest nodes and instances for so much, e.g. --need sessions=1000, with the largest node
     /// and one instance dead.
-    #[arg(long, value_name = "sessions=N")]
+    #[arg(long, value_name = "sessions=N", conflicts_with = "live")]
     pub(crate) need: Option<String>,
+    /// Search over real sockets too, one run after the other, and show both side by side.
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Scheduler to search at, ws://host:port; absent: one of its own for each run.
+    #[arg(long, value_name = "URL", requires = "live")]
+    pub(crate) target: Option<String>,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,

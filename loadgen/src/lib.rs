@@ -38,7 +38,7 @@ use lingua_scenarios::Loaded;
 
 pub use audio::Codec;
 pub use child::{ChildError, Program};
-pub use live::{Snapshot, Watcher};
+pub use live::{Snapshot, Unwatched, Watcher};
 pub use run::Wanted;
 pub use shard::{Shard, ShardError};
 pub use target::{Address, TargetError};

@@ -40,8 +40,11 @@ pub trait Watcher {
 }
 
 /// Nobody watches.
-impl Watcher for () {
-    fn at(&mut self, _: &Snapshot) {}
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn at(&mut self, _snapshot: &Snapshot) {}
 }
 
 /// How often a watcher is told.

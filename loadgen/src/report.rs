@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lingua_reports::load::{Chunks, Load, Outage, Preflight, Sockets};
+use lingua_reports::load::{self, Chunks, Load, Outage, Preflight, Sockets};
 use lingua_reports::run::{
     Artifacts, Kind, Latencies, Machine, PairRow, Run, SCHEMA_VERSION, ScenarioRef, SchedulerLoad,
     StoreLoad, Verdict,
@@ -38,7 +38,7 @@ pub(crate) fn artifacts(
     let duration_s = scenario.duration.secs_f64() - scenario.warmup.secs_f64();
     let mut run = record(loaded, options, &observer, duration_s);
     let stopped = measured.stopped.clone();
-    run.load = Some(load(options, &observer, measured, duration_s));
+    run.load = Some(load(&observer, measured, options.shard.record(), duration_s));
     let timeseries = std::mem::take(&mut observer.series.rows);
     let node_jobs =
         observer.nodes.iter().map(|node| (node.name.clone(), node.max_jobs, node.jobs)).collect();
@@ -122,9 +122,6 @@ fn setting(
     if matches!(options.target, Target::Own(_)) {
         setting.insert("policy".to_owned(), format!("{:?}", scenario.scheduler.policy));
     }
-    if options.shard.count() > 1 {
-        setting.insert("shard".to_owned(), options.shard.record().to_string());
-    }
     if options.speed != 1.0 {
         setting.insert("speed".to_owned(), options.speed.to_string());
     }
@@ -157,14 +154,14 @@ fn pairs(scenario: &Scenario, observer: &Observer) -> Vec<PairRow> {
     rows
 }
 
-fn load(options: &Options, observer: &Observer, measured: Measured, duration_s: f64) -> Load {
+fn load(observer: &Observer, measured: Measured, shard: load::Shard, duration_s: f64) -> Load {
     let (nodes, sessions) = measured.books;
     let chunks = &observer.chunks;
     let open = observer.open_chunks;
     let jobs = &observer.jobs;
     let sent = jobs.offered - jobs.never_sent;
     Load {
-        shard: options.shard.record(),
+        shard,
         nodes,
         sessions,
         chunks: Chunks {
@@ -198,7 +195,6 @@ fn findings(observer: &Observer) -> BTreeMap<String, u64> {
     let all = [
         ("wrong_session", found.wrong_session),
         ("unknown_result", found.unknown_results),
-        ("unplaced_final", found.unplaced_finals),
         ("assigned_twice", found.assigned_twice),
         ("chunk_in_two_jobs", found.chunks_twice),
         ("mixed_job", found.mixed_jobs),

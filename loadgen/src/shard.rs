@@ -62,9 +62,9 @@ impl Shard {
         (all + count - 1 - index) / count
     }
 
-    /// As it stands in the record of a run, which counts from 1.
+    /// As the record of the run has it.
     pub(crate) fn record(self) -> lingua_reports::load::Shard {
-        lingua_reports::load::Shard { index: self.index + 1, of: self.count }
+        lingua_reports::load::Shard { index: self.index, of: self.count }
     }
 
     /// How many there are.

@@ -177,7 +177,7 @@ pub(crate) fn run() -> Run {
 /// What a generator says that had a hard time.
 pub(crate) fn load() -> Load {
     Load {
-        shard: Shard { index: 1, of: 2 },
+        shard: Shard { index: 0, of: 2 },
         nodes: Sockets {
             requested: 103,
             established: 103,
@@ -212,12 +212,12 @@ pub(crate) fn load() -> Load {
         timed_out_by_cause: counts(&[("no answer", 29)]),
         findings: counts(&[("foreign_jobs", 0), ("wrong_session", 3)]),
         freezes: Freezes { count: 1, longest_s: 5.02 },
-        skew: Skew { nodes: 2, sigmas: 7.4 },
-        own_lag_p99_ms: 12.0,
         generator_cpu: Some(0.93),
         generator_starved: Some(0.02),
         kib_per_socket: Some(11.4),
-        outages: vec![Outage { at_s: 30.0, down_s: 2.5, sockets: 1_100, back_s: 4.2 }],
+        skew: Skew { nodes: 1, sigmas: 7.2 },
+        own_lag_p99_ms: 0.4,
+        outages: vec![Outage { at_s: 30.0, down_s: 2.1, sockets: 1100, back_s: 8.4 }],
         preflight: Preflight {
             descriptors_needed: 1164,
             descriptors_allowed: 1024,

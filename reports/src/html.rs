@@ -118,12 +118,6 @@ fn sections(run: &Run) -> Vec<Section> {
             facts::failures_table(run),
         ),
         section(
-            "Generator",
-            "How well the generator kept its own plan. A run whose generator was the limit is void: \
-             it says nothing about the scheduler.",
-            facts::generator_table(run),
-        ),
-        section(
             "Sockets",
             "Who closed what before the plan's end. A close by the scheduler has a reason; one by \
              the network has none.",

@@ -49,7 +49,7 @@ pub struct Load {
 /// Part of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which part, counted from 1.
+    /// Which part, counted from 0.
     pub index: u32,
     /// Of how many.
     pub of: u32,
@@ -57,7 +57,7 @@ pub struct Shard {
 
 impl Default for Shard {
     fn default() -> Self {
-        Self { index: 1, of: 1 }
+        Self { index: 0, of: 1 }
     }
 }
 

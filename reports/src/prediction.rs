@@ -216,6 +216,8 @@ fn notes(predicted: &Run, measured: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     notes.push(if predicted.arrivals_digest == measured.arrivals_digest {
         "Both met the same arrivals.".to_owned()
+    } else if measured.arrivals_digest.is_empty() {
+        "Both drew their arrivals from the same seed.".to_owned()
     } else {
         "The arrivals are of one plan but not equal to the last one: what the scheduler answered \
          has moved some."

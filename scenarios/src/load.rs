@@ -70,7 +70,8 @@ impl FromStr for Scenario {
     }
 }
 
-/// The `[costs]` of a file as changes to another one, for [`Scenario::load`].
+/// The `[costs]` of a file as changes to another one, for [`Scenario::load`]. CSV files that they
+/// name are beside that file.
 ///
 /// # Errors
 /// The file cannot be read, is no TOML or has no costs. What they say is checked where they are
@@ -80,7 +81,16 @@ pub fn costs_of(path: &Path) -> Result<Vec<String>, Error> {
     let Some(costs) = document.table.get("costs").and_then(Value::as_table) else {
         return Err(Error::file(path, "has no [costs]: name a file that lingua calibrate wrote"));
     };
-    Ok(costs.iter().map(|(name, value)| format!("costs.{name}={value}")).collect())
+    let base = path.parent().unwrap_or_else(|| Path::new(""));
+    let placed = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(Value::String(file)) = value.get_mut("empirical") {
+            let place = std::path::absolute(base.join(&*file));
+            *file = place.map_err(|error| Error::unreadable(path, &error))?.display().to_string();
+        }
+        Ok(value)
+    };
+    costs.iter().map(|(name, value)| Ok(format!("costs.{name}={}", placed(value)?))).collect()
 }
 
 impl Loaded {

@@ -20,10 +20,15 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
     };
     let place = args.target.as_deref().unwrap_or("a server of its own");
     eprintln!("measuring {place}, about a minute");
-    let text = block(&calibrate(&target)?, place);
+    let found = calibrate(&target)?;
+    let latencies = args.out.with_extension("node-latency.csv");
+    let name = latencies.file_name().unwrap_or_default().to_string_lossy();
+    let text = block(&found, place, &name);
     print(&text)?;
-    std::fs::write(&args.out, text)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", args.out.display())))?;
+    for (file, text) in [(&latencies, csv(&found)), (&args.out, text)] {
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    }
     let out = args.out.display();
     print(&format!("\nwritten: {out}   next: lingua sim SCENARIO.toml --costs {out}\n"))?;
     Ok(Code::Fine)
@@ -51,14 +56,27 @@ fn own() -> Result<Target, Failure> {
     Ok(Target::Own(Program { program, arguments, log: None }))
 }
 
+/// The latencies to a node, in the form of an empirical distribution.
+fn csv(found: &Calibration) -> String {
+    let mut text = "seconds\n".to_owned();
+    for latency in &found.node_latency {
+        text.push_str(&format!("{:.9}\n", latency.secs_f64()));
+    }
+    text
+}
+
 /// The figures as a file that `--costs` reads.
-fn block(found: &Calibration, place: &str) -> String {
+fn block(found: &Calibration, place: &str, latencies: &str) -> String {
     let mut text = format!(
         "# Measured by lingua calibrate: {place}, on {}.\n[costs]\nbasis = \"measured\"\n",
         machine::processor()
     );
     let values = found.costs.fields();
     let value = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    text.push_str(&format!(
+        "node_latency = {{ empirical = \"{latencies}\" }} # what else lies between a whole utterance \
+         and its node\n"
+    ));
     let within = WITHIN_DISPATCH.map(|name| (name, "part of dispatch"));
     let measured = found.fields.iter().map(|field| (field.name, field.note.as_str()));
     for (name, note) in measured.chain(within) {

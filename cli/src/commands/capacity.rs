@@ -1,5 +1,7 @@
 //! `lingua capacity`: the largest load of each combination, or the fewest nodes for a need.
 
+mod live;
+
 use lingua_reports::capacity::{self as table, Axis, CapacityRow};
 use lingua_reports::files::{self, WriteError};
 use lingua_reports::run::Run;
@@ -33,6 +35,9 @@ fn matrix(args: &Capacity, loaded: &Loaded) -> Result<Code, Failure> {
             "{}: there is no [capacity] section; it names what is searched",
             args.file.file.display()
         )));
+    }
+    if args.live {
+        return live::run(args, loaded, &combinations);
     }
     let mut bar = Bar::new(&loaded.scenario.title);
     let found = search_all(loaded, &combinations, usize::from(args.threads), &mut bar)?;

@@ -66,14 +66,23 @@ fn target(args: &Load, dir: &Path) -> Result<Target, Failure> {
     if let Some(url) = &args.target {
         return Ok(Target::Url(url.clone()));
     }
+    let (program, arguments) = own_server(&args.file.file, &args.file.overrides)?;
+    Ok(Target::Own(Program { program, arguments, log: Some(dir.join("scheduler.log")) }))
+}
+
+/// This program as the server of a scenario, with its arguments.
+pub(crate) fn own_server(
+    file: &Path,
+    changes: &[String],
+) -> Result<(PathBuf, Vec<String>), Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
-    let mut arguments = vec!["serve".to_owned(), args.file.file.display().to_string()];
-    for change in &args.file.overrides {
+    let mut arguments = vec!["serve".to_owned(), file.display().to_string()];
+    for change in changes {
         arguments.extend(["--set".to_owned(), change.clone()]);
     }
     arguments.extend(["--listen".to_owned(), "{address}".to_owned()]);
-    Ok(Target::Own(Program { program, arguments, log: Some(dir.join("scheduler.log")) }))
+    Ok((program, arguments))
 }
 
 /// Limits that were set hold, and nobody loads another machine unawares.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::cpu::Process;
 use super::peers::{PASSING, Peer, WORKING};
@@ -17,6 +17,8 @@ use crate::target::Address;
 const NODES: usize = 20;
 const REGISTRATIONS: usize = 200;
 const HEARTBEATS: u32 = 500;
+/// Until a node's first heartbeat has been heard.
+const HEARD: Duration = Duration::from_millis(500);
 const RESULTS: u64 = 5_000;
 const SESSIONS: usize = 50;
 /// Of 10 ms each, so that no utterance reaches the longest that is allowed.
@@ -72,16 +74,18 @@ pub(super) async fn measure(
     process: Option<Process>,
 ) -> Result<Costs, CalibrateError> {
     let register = register(target, process).await?;
-    let mut only = node(target, 0).await?;
+    let mut only = node(target, "calibrate-0".to_owned(), WORKING).await?;
+    sleep(HEARD).await;
     let result = repeated_results(target, process, &mut only).await?;
     let mut nodes = vec![only];
     for at in 1..NODES {
-        nodes.push(node(target, at).await?);
+        nodes.push(node(target, format!("calibrate-{at}"), WORKING).await?);
     }
-    let heartbeat = heartbeats(&mut nodes, process).await?;
+    sleep(HEARD).await;
+    let jobs = jobs(target, process, nodes).await?;
+    let heartbeat = heartbeats(target, process).await?;
     let small = chunks(target, process, CHUNKS, SMALL).await?;
     let large = chunks(target, process, LARGE_CHUNKS, LARGE).await?;
-    let jobs = jobs(target, process, nodes).await?;
     let more = large.time.saturating_sub(small.time);
     let kib = Each { time: more.mul_f64(1_024.0 / (LARGE - SMALL) as f64), count: large.count };
     let share = kib.time.mul_f64(SMALL as f64 / 1_024.0);
@@ -92,8 +96,12 @@ pub(super) async fn measure(
 }
 
 /// A node that is ready for jobs.
-async fn node(target: &Address, number: usize) -> Result<Peer, CalibrateError> {
-    let mut node = Peer::node(target, format!("calibrate-{number}"), WORKING).await?;
+async fn node(
+    target: &Address,
+    id: String,
+    pair: (&'static str, &'static str),
+) -> Result<Peer, CalibrateError> {
+    let mut node = Peer::node(target, id, pair).await?;
     node.register().await?;
     node.heartbeat().await?;
     Ok(node)
@@ -115,10 +123,15 @@ async fn register(target: &Address, process: Option<Process>) -> Result<Each, Ca
     Ok(each)
 }
 
-async fn heartbeats(nodes: &mut [Peer], process: Option<Process>) -> Result<Each, CalibrateError> {
+/// Nodes that beat so fast are taken for dead soon after, so nobody else needs these.
+async fn heartbeats(target: &Address, process: Option<Process>) -> Result<Each, CalibrateError> {
+    let mut nodes = Vec::with_capacity(NODES);
+    for at in 0..NODES {
+        nodes.push(node(target, format!("calibrate-h{at}"), PASSING).await?);
+    }
     let meter = Meter::start(process).await;
     for _ in 0..HEARTBEATS {
-        for node in &mut *nodes {
+        for node in &mut nodes {
             node.heartbeat().await?;
             node.drain()?;
         }

@@ -99,9 +99,9 @@ mod tests {
         let own = Process::listening_at(listener.local_addr().unwrap()).unwrap();
         assert_eq!(own.0, std::process::id());
         let before = own.cpu().unwrap();
-        for n in 0..20_000_000_u64 {
+        (0..20_000_000_u64).for_each(|n| {
             black_box(n * n);
-        }
+        });
         assert!(own.cpu().unwrap() > before);
     }
 

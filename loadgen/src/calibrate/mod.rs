@@ -17,9 +17,9 @@ use tokio_tungstenite::tungstenite;
 use crate::child::Scheduler;
 use crate::socket::ConnectError;
 use crate::target::Address;
-use crate::{ChildError, LoadError, Options, Target, TargetError, run};
+use crate::{ChildError, LoadError, Options, Target, TargetError, Unwatched, run};
 use cpu::Process;
-use fit::{Spread, lateness};
+use fit::{lateness, points};
 use peers::Peer;
 
 /// Round trips of one session, and the pause between two.
@@ -128,8 +128,10 @@ pub struct Field {
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// All figures; those that no field names could not be measured and are zero.
+    /// All figures but the latency to a node; those that no field names are zero.
     pub costs: Costs,
+    /// What else lies between a whole utterance and its node: equally likely values, sorted.
+    pub node_latency: Vec<Dur>,
     /// The fields that were measured, in their order.
     pub fields: Vec<Field>,
 }
@@ -174,8 +176,8 @@ async fn measure(
     let dur = |each: Each| Dur::from_nanos_f64(nanos(each.time));
     let to_instance = round_trip.value_at_quantile(0.5) as f64 / 2.0;
     let fixed = to_instance + nanos(bursts.dispatch.time);
-    let node_latency = Spread::of(&whole).less(fixed).dist();
-    let timer_lateness = lateness(&Spread::of(&whole).dist(), Spread::of(&cut));
+    let node_latency = points(&whole, fixed).into_iter().map(Dur::from_nanos_f64).collect();
+    let timer_lateness = lateness(&points(&whole, 0.0), &cut);
     let by = if process.is_some() { "processor time" } else { "time on the clock" };
     let of = |name, each: Each| Field { name, note: format!("{by}, {} messages", each.count) };
     let fields = vec![
@@ -186,13 +188,6 @@ async fn measure(
         of("result", bursts.result),
         of("kib", bursts.kib),
         Field { name: "session_latency", note: format!("half a round trip, median of {PINGS}") },
-        Field {
-            name: "node_latency",
-            note: format!(
-                "what else lies between a whole utterance and its node, {} jobs",
-                whole.len()
-            ),
-        },
         Field {
             name: "timer_lateness",
             note: format!("by which manual cuts are later than that, {} jobs", cut.len()),
@@ -207,11 +202,10 @@ async fn measure(
         result: dur(bursts.result),
         kib: dur(bursts.kib),
         session_latency: Dist::Constant(Dur::from_nanos_f64(to_instance)),
-        node_latency,
         timer_lateness,
         ..Costs::default()
     };
-    Ok(Calibration { costs, fields })
+    Ok(Calibration { costs, node_latency, fields })
 }
 
 async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError> {
@@ -231,7 +225,7 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
 async fn dispatches(address: &Address, scenario: &str) -> Result<Histogram<u64>, CalibrateError> {
     let loaded: Loaded = scenario.parse().map_err(LoadError::Scenario)?;
     let options = Options::new(Target::Url(address.base.clone()));
-    let mut histograms = run::run(&loaded, &options, &mut ()).await?.histograms;
+    let mut histograms = run::run(&loaded, &options, &mut Unwatched).await?.histograms;
     let found = histograms.remove("dispatch_net").unwrap_or_else(latency_histogram);
     if found.len() < 100 {
         return Err(CalibrateError::TooFew { count: found.len() });

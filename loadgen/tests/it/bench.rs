@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use lingua_loadgen::{Options, Target};
+use lingua_loadgen::{Options, Target, Unwatched};
 use lingua_reports::run::Run;
 use lingua_scenarios::Scenario;
 
@@ -17,7 +17,7 @@ pub(crate) async fn load(url: String, scenario: &str, change: impl FnOnce(&mut O
     change(&mut options);
     // A thread of its own, because it has a runtime of its own.
     let run = tokio::task::spawn_blocking(move || {
-        lingua_loadgen::run(&loaded, &options, &mut ()).unwrap().run
+        lingua_loadgen::run(&loaded, &options, &mut Unwatched).unwrap().run
     });
     run.await.unwrap()
 }

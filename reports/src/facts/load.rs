@@ -1,14 +1,25 @@
-//! What a run over real sockets says about the load and its sockets.
+//! Figures and tables that only a run over real sockets has.
 
-use super::{KeyFigure, Tone, ratio, total};
-use crate::load::Load;
-use crate::number::{count, counted, decimal, percent};
+use super::{KeyFigure, Tone, by_cause, total};
+use crate::load::{Load, Sockets};
+use crate::number::{count, decimal, percent};
 use crate::run::Run;
 use crate::table::{Align, Cell, Table};
 
-/// Key figures of what should not happen, and of crashes that the scenario planned.
+/// How the load was made, and what the judge saw.
 pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
-    let mut figures = Vec::new();
+    let mut figures = vec![
+        sockets("node sockets", &load.nodes),
+        sockets("session sockets", &load.sessions),
+        chunks(load),
+        lag(load),
+        generator(load),
+    ];
+    if load.shard.of > 1 {
+        let note = "part of the plan: see lingua merge".to_owned();
+        let value = load.shard.to_string();
+        figures.push(KeyFigure { name: "shard", value, note, tone: Tone::Plain });
+    }
     if load.freezes.count > 0 {
         figures.push(KeyFigure {
             name: "freezes",
@@ -20,7 +31,7 @@ pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
     if load.skew.nodes > 0 {
         figures.push(KeyFigure {
             name: "skew",
-            value: counted(load.skew.nodes, "node"),
+            value: format!("{} nodes", count(load.skew.nodes)),
             note: format!("up to {} sigma above their equals", decimal(load.skew.sigmas)),
             tone: Tone::Bad,
         });
@@ -34,81 +45,87 @@ pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
             tone: Tone::Plain,
         });
     }
+    let causes = [
+        ("failed by cause", &load.failed_by_cause),
+        ("timed out", &load.timed_out_by_cause),
+        ("judge", &load.findings),
+    ];
+    for (name, causes) in causes.into_iter().filter(|(_, causes)| !causes.is_empty()) {
+        let value = count(causes.values().sum());
+        figures.push(KeyFigure { name, value, note: by_cause(causes), tone: Tone::Warn });
+    }
     figures
 }
 
-/// How well the generator kept its plan; empty for a simulated run.
-pub fn generator_table(run: &Run) -> Table {
-    let mut table =
-        Table::new(&[("generator", Align::Left), ("value", Align::Right), ("", Align::Left)]);
-    let Some(load) = &run.load else { return table };
-    let lag = run.latency_ms.send_lag;
-    let mut rows = vec![
-        (
-            "plan kept",
-            percent(load.achieved),
-            format!("sent of {} jobs/s planned", decimal(load.planned_per_s)),
-        ),
-        (
-            "send lag",
-            format!("{} / {} ms", decimal(lag.p50), decimal(lag.p99)),
-            format!("p50 / p99; by the generator's own fault {} ms", decimal(load.own_lag_p99_ms)),
-        ),
-        (
-            "processor",
-            share(load.generator_cpu),
-            format!(
-                "of one core; waited {} for one; {} KiB per socket held",
-                share(load.generator_starved),
-                load.kib_per_socket.map_or_else(|| "unknown".to_owned(), decimal)
-            ),
-        ),
-        (
-            "burstiness",
-            format!("{} ×", decimal(load.burstiness.peak_over_mean_1ms)),
-            format!(
-                "peak over mean per 1 ms; {} × per 10 ms",
-                decimal(load.burstiness.peak_over_mean_10ms)
-            ),
-        ),
-        supply(
-            "descriptors",
-            load.preflight.descriptors_needed,
-            load.preflight.descriptors_allowed,
-        ),
-        supply("ports", load.preflight.ports_needed, load.preflight.ports_allowed),
-        chunks(load),
-    ];
-    if load.shard.of > 1 {
-        rows.push(("shard", load.shard.to_string(), "part of the plan".to_owned()));
-    }
-    for (name, value, note) in rows {
-        table.row([name.to_owned(), value, note].map(Cell::from));
-    }
-    table
-}
-
-fn share(share: Option<f64>) -> String {
-    share.map_or_else(|| "unknown".to_owned(), percent)
-}
-
-fn supply(name: &'static str, needed: u64, allowed: u64) -> (&'static str, String, String) {
-    let short = if needed > allowed { ": too few" } else { "" };
-    (name, count(needed), format!("needed, {} allowed{short}", count(allowed)))
-}
-
-fn chunks(load: &Load) -> (&'static str, String, String) {
-    let chunks = &load.chunks;
-    let note = format!(
-        "{} in jobs, {} refused, {} open, {} lost ({}); {} MB",
-        count(chunks.in_jobs),
-        count(chunks.in_refused),
-        count(chunks.open),
-        count(chunks.lost),
-        percent(ratio(chunks.lost, chunks.sent)),
-        decimal(chunks.bytes as f64 / 1e6)
+fn sockets(name: &'static str, book: &Sockets) -> KeyFigure {
+    let mut note = format!(
+        "{} requested, {} established, {} closed by us",
+        count(book.requested),
+        count(book.established),
+        count(book.closed_by_us)
     );
-    ("chunks of audio", count(chunks.sent), note)
+    if !book.failed.is_empty() {
+        note += &format!("; not opened: {}", by_cause(&book.failed));
+    }
+    if !book.closed_by_scheduler.is_empty() {
+        note += &format!("; closed by the scheduler: {}", by_cause(&book.closed_by_scheduler));
+    }
+    if book.closed_silently > 0 {
+        note += &format!("; dropped by it without a word: {}", count(book.closed_silently));
+    }
+    let value = format!("{} held", count(book.held));
+    let tone = if book.closed_silently > 0 { Tone::Bad } else { Tone::Plain };
+    KeyFigure { name, value, note, tone }
+}
+
+fn chunks(load: &Load) -> KeyFigure {
+    let chunks = &load.chunks;
+    KeyFigure {
+        name: "chunks",
+        value: format!("{} sent", count(chunks.sent)),
+        note: format!(
+            "{} MB of audio; in jobs {}, refused {}, open {}, lost {}",
+            decimal(chunks.bytes as f64 / 1e6),
+            count(chunks.in_jobs),
+            count(chunks.in_refused),
+            count(chunks.open),
+            count(chunks.lost)
+        ),
+        tone: if chunks.lost > 0 { Tone::Bad } else { Tone::Plain },
+    }
+}
+
+fn lag(load: &Load) -> KeyFigure {
+    let bursts = &load.burstiness;
+    KeyFigure {
+        name: "own send lag",
+        value: format!("{} ms", decimal(load.own_lag_p99_ms)),
+        note: format!(
+            "p99; {} of {} utterances/s sent; peak over mean {} per ms, {} per 10 ms",
+            percent(load.achieved),
+            decimal(load.planned_per_s),
+            decimal(bursts.peak_over_mean_1ms),
+            decimal(bursts.peak_over_mean_10ms)
+        ),
+        tone: Tone::Plain,
+    }
+}
+
+fn generator(load: &Load) -> KeyFigure {
+    let share = |share: Option<f64>| share.map_or_else(|| "unknown".into(), percent);
+    let allowed = &load.preflight;
+    let mut note = format!(
+        "of one core; waited {} for one; {} of {} descriptors, {} of {} ports",
+        share(load.generator_starved),
+        count(allowed.descriptors_needed),
+        count(allowed.descriptors_allowed),
+        count(allowed.ports_needed),
+        count(allowed.ports_allowed)
+    );
+    if let Some(kib) = load.kib_per_socket {
+        note += &format!("; {} KiB per socket", decimal(kib));
+    }
+    KeyFigure { name: "generator", value: share(load.generator_cpu), note, tone: Tone::Plain }
 }
 
 /// What became of the sockets; empty for a simulated run.

@@ -136,7 +136,7 @@ fn each_once(parts: &[Part]) -> Result<(), MergeError> {
     }
     let of = shard(&parts[0]).of;
     let there = |index: &u32| parts.iter().any(|part| shard(part).index == *index);
-    let missing: Vec<u64> = (1..=of).filter(|index| !there(index)).map(u64::from).collect();
+    let missing: Vec<u64> = (0..of).filter(|index| !there(index)).map(u64::from).collect();
     if missing.is_empty() {
         Ok(())
     } else {

@@ -35,7 +35,8 @@ pub(super) fn jobs(runs: &[&Run]) -> Jobs {
     }
 }
 
-/// Pairs by name; in the order of their jobs, as every run has them.
+/// Pairs by name; in the order of their jobs, as every run has them. Nodes and slots are those of
+/// the scenario, which every shard tells in whole.
 pub(super) fn pairs(runs: &[&Run]) -> Vec<PairRow> {
     let mut all: BTreeMap<&str, PairRow> = BTreeMap::new();
     for row in runs.iter().flat_map(|run| &run.pairs) {
@@ -44,8 +45,6 @@ pub(super) fn pairs(runs: &[&Run]) -> Vec<PairRow> {
                 all.insert(&row.pair, PairRow { erlang_b: None, z: None, ..row.clone() });
             }
             Some(sum) => {
-                sum.nodes = sum.nodes.saturating_add(row.nodes);
-                sum.slots = sum.slots.saturating_add(row.slots);
                 sum.offered = sum.offered.saturating_add(row.offered);
                 sum.refused = sum.refused.saturating_add(row.refused);
                 sum.refused_ratio = ratio(sum.refused, sum.offered);
@@ -98,9 +97,8 @@ pub(super) fn store(runs: &[&Run], offered: u64) -> StoreLoad {
 
 pub(super) fn load(loads: &[&Load]) -> Load {
     let worst = |of: fn(&Load) -> f64| loads.iter().map(|load| of(load)).fold(0.0, f64::max);
-    let worst_known = |of: fn(&Load) -> Option<f64>| {
-        loads.iter().filter_map(|load| of(load)).max_by(f64::total_cmp)
-    };
+    let known =
+        |of: fn(&Load) -> Option<f64>| loads.iter().filter_map(|load| of(load)).reduce(f64::max);
     let planned_per_s: f64 = loads.iter().map(|load| load.planned_per_s).sum();
     let sent_per_s: f64 = loads.iter().map(|load| load.achieved * load.planned_per_s).sum();
     Load {
@@ -122,31 +120,17 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             count: loads.iter().map(|load| load.freezes.count).max().unwrap_or_default(),
             longest_s: worst(|load| load.freezes.longest_s),
         },
-        // A part sees its own sessions' jobs only, so no skew of the whole can be told from it.
-        skew: Skew::default(),
+        skew: Skew {
+            nodes: total(loads.iter().map(|load| load.skew.nodes)),
+            sigmas: worst(|load| load.skew.sigmas),
+        },
         own_lag_p99_ms: worst(|load| load.own_lag_p99_ms),
-        generator_cpu: worst_known(|load| load.generator_cpu),
-        generator_starved: worst_known(|load| load.generator_starved),
-        kib_per_socket: worst_known(|load| load.kib_per_socket),
+        generator_cpu: known(|load| load.generator_cpu),
+        generator_starved: known(|load| load.generator_starved),
+        kib_per_socket: known(|load| load.kib_per_socket),
         outages: outages(loads),
         preflight: preflight(loads),
     }
-}
-
-/// All parts meet the same crashes, each with sockets of its own.
-fn outages(loads: &[&Load]) -> Vec<Outage> {
-    let most = loads.iter().map(|load| load.outages.len()).max().unwrap_or_default();
-    (0..most)
-        .map(|at| {
-            let seen = || loads.iter().filter_map(move |load| load.outages.get(at));
-            Outage {
-                at_s: seen().map(|outage| outage.at_s).fold(f64::MAX, f64::min),
-                down_s: seen().map(|outage| outage.down_s).fold(0.0, f64::max),
-                sockets: seen().map(|outage| outage.sockets).sum(),
-                back_s: seen().map(|outage| outage.back_s).fold(0.0, f64::max),
-            }
-        })
-        .collect()
 }
 
 fn sockets<'a>(books: impl Iterator<Item = &'a Sockets>) -> Sockets {
@@ -163,6 +147,22 @@ fn sockets<'a>(books: impl Iterator<Item = &'a Sockets>) -> Sockets {
         all.closed_silently += book.closed_silently;
     }
     all
+}
+
+/// One crash strikes all shards: the sockets of each count, and the last one that is back.
+fn outages(loads: &[&Load]) -> Vec<Outage> {
+    let most = loads.iter().map(|load| load.outages.len()).max().unwrap_or_default();
+    let nth = |at: usize| {
+        let struck = || loads.iter().filter_map(move |load| load.outages.get(at));
+        let worst = |of: fn(&Outage) -> f64| struck().map(of).fold(0.0, f64::max);
+        Outage {
+            at_s: worst(|outage| outage.at_s),
+            down_s: worst(|outage| outage.down_s),
+            sockets: total(struck().map(|outage| outage.sockets)),
+            back_s: worst(|outage| outage.back_s),
+        }
+    };
+    (0..most).map(nth).collect()
 }
 
 fn chunks(loads: &[&Load]) -> Chunks {

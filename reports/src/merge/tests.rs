@@ -17,7 +17,7 @@ fn part(index: u32, of: u32, dispatches: &[(u64, u64)]) -> Part {
 }
 
 fn two() -> Vec<Part> {
-    vec![part(1, 2, &[(9_900, 10), (100, 20)]), part(2, 2, &[(50, 10), (50, 1_000)])]
+    vec![part(0, 2, &[(9_900, 10), (100, 20)]), part(1, 2, &[(50, 10), (50, 1_000)])]
 }
 
 fn near(found: f64, expected: f64) -> bool {
@@ -67,7 +67,7 @@ fn a_void_shard_voids_the_whole() {
     parts[1].artifacts.run.reasons = vec!["94 % of the plan was sent".into()];
     let run = merge(parts).unwrap().run;
     assert_eq!(run.verdict, Verdict::Void);
-    assert_eq!(run.reasons, ["shard 2/2: 94 % of the plan was sent"]);
+    assert_eq!(run.reasons, ["shard 1/2: 94 % of the plan was sent"]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn what_does_not_belong_together_is_refused() {
 
     let mut simulated = two();
     simulated[1].artifacts.run.kind = Kind::Sim;
-    assert!(refusal(simulated).contains("shard-2 holds no run over real sockets"));
+    assert!(refusal(simulated).contains("shard-1 holds no run over real sockets"));
 
     let mut other = two();
     other[1].artifacts.run.scenario.sha256 = "other".into();
@@ -110,8 +110,8 @@ fn what_does_not_belong_together_is_refused() {
 
     let twice = vec![part(1, 2, &[]), part(1, 2, &[])];
     assert!(refusal(twice).contains("shard 1/2 is in shard-1 and in shard-1"));
-    let missing = vec![part(2, 5, &[]), part(4, 5, &[])];
-    assert!(refusal(missing).contains("of 5 shards 1, 3, 5 is missing"));
-    let of_others = vec![part(1, 2, &[]), part(2, 3, &[])];
+    let missing = vec![part(1, 5, &[]), part(3, 5, &[])];
+    assert!(refusal(missing).contains("of 5 shards 0, 2, 4 is missing"));
+    let of_others = vec![part(0, 2, &[]), part(1, 3, &[])];
     assert!(refusal(of_others).contains("the number of shards is 2 and 3"));
 }
