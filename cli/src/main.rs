@@ -4,7 +4,6 @@ mod args;
 mod commands;
 mod failure;
 mod machine;
-mod own_server;
 mod progress;
 mod trace;
 mod variants;
