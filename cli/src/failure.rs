@@ -71,7 +71,10 @@ pub(crate) enum Failure {
     Serve(#[from] lingua_server::ServeError),
     /// An address that names no scheduler.
     #[error("error: {0}")]
-    Target(#[from] lingua_loadgen::probe::TargetError),
+    Target(#[from] lingua_loadgen::TargetError),
+    /// No scheduler of our own could be started.
+    #[error("error: {0}")]
+    Child(#[from] lingua_loadgen::ChildError),
     /// There is no scheduler to measure.
     #[error("error: {0}")]
     Unreachable(#[from] lingua_loadgen::probe::Unreachable),

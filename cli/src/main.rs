@@ -5,7 +5,6 @@ mod commands;
 mod failure;
 mod live;
 mod machine;
-mod own_server;
 mod progress;
 mod trace;
 mod variants;

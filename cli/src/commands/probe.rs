@@ -4,14 +4,14 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lingua_loadgen::Program;
 use lingua_loadgen::probe::{
-    self, Commands, Plan, Progress, Report, Target, Times, Tokens, Verdict,
+    self, Commands, OwnScheduler, Plan, Progress, Report, Target, Times, Tokens, Verdict,
 };
 use lingua_server::ServeError;
 
 use crate::args::Probe;
 use crate::failure::{Code, Failure, print};
-use crate::own_server::OwnServer;
 
 /// Most names of behaviours under way that are shown.
 const NAMES: usize = 3;
@@ -27,9 +27,10 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
     let report = runtime.block_on(async {
         let own = match &args.target {
             Some(_) => None,
-            None => Some(OwnServer::start()?),
+            None => Some(OwnScheduler::start(&this_program()?).await?),
         };
-        let url = own.as_ref().map(OwnServer::url).or(args.target.as_deref()).unwrap_or_default();
+        let own_url = own.as_ref().map(OwnScheduler::url);
+        let url = args.target.as_deref().or(own_url.as_deref()).unwrap_or_default();
         let tokens = Tokens {
             session: token(args.session_token.as_deref())?,
             node: token(args.node_token.as_deref())?,
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
             return Err(Failure::Usage(message));
         }
         let commands = Commands {
-            drain: own.as_ref().map(OwnServer::stop_command).or_else(|| args.drain.clone()),
+            drain: own.as_ref().map(OwnScheduler::stop_command).or_else(|| args.drain.clone()),
             redis_restart: args.redis_restart.clone(),
         };
         let plan = Plan { target, behaviours, times: Times::default(), commands };
@@ -61,6 +62,14 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
         write(file, &probe::junit(&report))?;
     }
     Ok(code(&report))
+}
+
+/// This program as a scheduler.
+fn this_program() -> Result<Program, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
+    let arguments = ["serve", "--listen", "{address}"].map(str::to_owned).into();
+    Ok(Program { program, arguments, log: None })
 }
 
 fn code(report: &Report) -> Code {

@@ -10,6 +10,7 @@ mod client;
 mod heartbeat;
 mod log;
 mod node;
+mod own;
 mod peer;
 mod run;
 mod show;
@@ -23,8 +24,9 @@ mod worker;
 
 pub use behaviours::{BEHAVIOURS, Behaviour};
 pub use log::{Evidence, Line, Way};
+pub use own::OwnScheduler;
 pub use run::{Commands, Plan, Progress, Report, UnknownBehaviour, choose, run};
 pub use show::{junit, list, table};
-pub use target::{Target, TargetError, Tokens, Unreachable};
+pub use target::{Target, Tokens, Unreachable};
 pub use times::Times;
 pub use verdict::{Answer, Verdict};

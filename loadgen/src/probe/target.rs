@@ -1,13 +1,13 @@
 //! The scheduler under test: its address, its sockets and its pages.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::socket::{ConnectError, Socket};
+use crate::target::{Address, TargetError};
 
 /// Longest wait for a connection, a handshake or a page.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -17,8 +17,7 @@ const PAGE_BYTES: u64 = 4 << 20;
 /// Where a scheduler listens.
 #[derive(Debug, Clone)]
 pub struct Target {
-    authority: String,
-    address: SocketAddr,
+    address: Address,
     tokens: Tokens,
 }
 
@@ -37,22 +36,6 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
-/// An address that names no scheduler.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetError {
-    /// Not of the form `ws://host:port`.
-    #[error("--target {0}: write ws://host:port, without a path")]
-    Form(String),
-    /// The host has no address.
-    #[error("--target {target}: {source}; name a host that this machine can resolve")]
-    Resolve {
-        /// What was given.
-        target: String,
-        /// What the resolver said.
-        source: std::io::Error,
-    },
-}
-
 /// Nobody serves sessions there.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
@@ -60,7 +43,7 @@ pub enum Unreachable {
     #[error("no scheduler to probe: {0}")]
     Socket(#[from] ConnectError),
     /// Neither a connection nor a refusal.
-    #[error("no scheduler to probe: ws://{0} did not answer within 10 s")]
+    #[error("no scheduler to probe: {0} did not answer within 10 s")]
     Silent(String),
 }
 
@@ -77,17 +60,7 @@ impl Target {
     /// # Errors
     /// Another form, or a host without an address.
     pub async fn resolve(url: &str) -> Result<Self, TargetError> {
-        let form = || TargetError::Form(url.to_owned());
-        let authority = url.strip_prefix("ws://").ok_or_else(form)?.trim_end_matches('/');
-        let (host, port) = authority.rsplit_once(':').ok_or_else(form)?;
-        if host.is_empty() || port.parse::<u16>().is_err() || authority.contains('/') {
-            return Err(form());
-        }
-        let resolve = |source| TargetError::Resolve { target: url.to_owned(), source };
-        let none = || std::io::Error::other("it has no address");
-        let mut addresses = lookup_host(authority).await.map_err(resolve)?;
-        let address = addresses.next().ok_or_else(none).map_err(resolve)?;
-        Ok(Self { authority: authority.to_owned(), address, tokens: Tokens::default() })
+        Ok(Self { address: Address::resolve(url).await?, tokens: Tokens::default() })
     }
 
     /// The same scheduler, for peers that show these tokens.
@@ -98,7 +71,7 @@ impl Target {
 
     /// Whether nobody but this machine can be harmed.
     pub fn is_loopback(&self) -> bool {
-        self.address.ip().is_loopback()
+        self.address.socket.ip().is_loopback()
     }
 
     /// Opens a WebSocket and closes it again.
@@ -109,7 +82,7 @@ impl Target {
         match timeout(PATIENCE, self.connect("/ws/session")).await {
             Ok(Ok(_opened)) => Ok(()),
             Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(Unreachable::Silent(self.authority.clone())),
+            Err(_) => Err(Unreachable::Silent(self.address.base.clone())),
         }
     }
 
@@ -119,8 +92,8 @@ impl Target {
             _ => &self.tokens.session,
         };
         let shown = token.as_ref().map(|token| format!("?token={}", escaped(token)));
-        let url = format!("ws://{}{path}{}", self.authority, shown.unwrap_or_default());
-        Socket::connect(&url, self.address, None).await
+        let url = format!("{}{path}{}", self.address.base, shown.unwrap_or_default());
+        Socket::connect(&url, self.address.socket, None).await
     }
 
     /// Fetches a page.
@@ -131,9 +104,10 @@ impl Target {
     /// Asks by another method.
     pub(super) async fn ask(&self, method: &str, path: &str) -> std::io::Result<Page> {
         let fetch = async {
-            let mut stream = TcpStream::connect(self.address).await?;
+            let mut stream = TcpStream::connect(self.address.socket).await?;
             // 1.0, so that the body comes in one piece and ends with the connection.
-            let ask = format!("{method} {path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.authority);
+            let host = self.address.base.trim_start_matches("ws://");
+            let ask = format!("{method} {path} HTTP/1.0\r\nhost: {host}\r\n\r\n");
             stream.write_all(ask.as_bytes()).await?;
             let mut answer = Vec::new();
             stream.take(PAGE_BYTES).read_to_end(&mut answer).await?;
@@ -151,7 +125,7 @@ impl Target {
 
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ws://{}", self.authority)
+        f.write_str(&self.address.base)
     }
 }
 
@@ -169,15 +143,6 @@ fn escaped(token: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn only_an_address_is_a_target() {
-        for bad in ["", "127.0.0.1:5010", "http://127.0.0.1:5010", "ws://127.0.0.1", "ws://:5010"] {
-            assert!(matches!(Target::resolve(bad).await, Err(TargetError::Form(_))), "{bad}");
-        }
-        let target = Target::resolve("ws://127.0.0.1:5010/").await.map(|it| it.to_string());
-        assert_eq!(target.ok().as_deref(), Some("ws://127.0.0.1:5010"));
-    }
 
     #[test]
     fn tokens_are_escaped() {
