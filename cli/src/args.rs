@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
@@ -24,6 +25,8 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
     Capacity(Capacity),
+    /// Measure what a scheduler's work costs, for the simulation.
+    Calibrate(Calibrate),
     /// Show the pools of a scenario: pairs, shards, keys, bias.
     Pools(File),
     /// Check a scenario file without running it.
@@ -34,8 +37,11 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals; or a
+    /// simulated run with the same scenario over real sockets.
     Compare(Compare),
+    /// Put the shards of one run over real sockets together.
+    Merge(Merge),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
     /// Turn a recorded wire exchange into CSV files and a scenario.
@@ -59,6 +65,23 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+    /// Take the [costs] of this file, which `lingua calibrate` has measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+}
+
+impl File {
+    /// Loads the scenario with all changes.
+    pub(crate) fn load(&self) -> Result<Loaded, lingua_scenarios::Error> {
+        Scenario::load(&self.file, &self.changes()?)
+    }
+
+    /// All changes, those that were written out last.
+    pub(crate) fn changes(&self) -> Result<Vec<String>, lingua_scenarios::Error> {
+        let mut changes = self.costs.as_deref().map_or(Ok(Vec::new()), costs_of)?;
+        changes.extend(self.overrides.iter().cloned());
+        Ok(changes)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -123,6 +146,12 @@ pub(crate) struct Probe {
     /// Probe a target that is not this machine.
     #[arg(long, requires = "target")]
     pub(crate) allow_remote: bool,
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) node_token: Option<PathBuf>,
     /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
     #[arg(long, value_name = "COMMAND", requires = "target")]
     pub(crate) drain: Option<String>,
@@ -151,6 +180,13 @@ pub(crate) struct Load {
     /// Times faster than real that talkers talk.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Sockets of each group of bare jobs, each with one job at a time; absent: enough for one to
+    /// be free nearly always.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sockets: Option<u32>,
+    /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    pub(crate) max_lag_ms: u64,
     /// Write the expectations as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -227,6 +263,20 @@ pub(crate) struct Capacity {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Calibrate {
+    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
+    /// read where it runs on this machine, else time on the clock stands for it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Publish {
     /// Folder of the project's scenarios.
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
@@ -255,6 +305,19 @@ pub(crate) struct Compare {
     /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
+    /// Folder for the page, the table and the curves of a simulated run A and a measured run B.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Merge {
+    /// Folders of all shards of the run, in any order.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Folder for the files of the whole.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -57,6 +57,15 @@ pub(crate) enum Failure {
     /// A run over real sockets could not begin.
     #[error("error: {0}")]
     Load(lingua_loadgen::LoadError),
+    /// Shards that do not belong together.
+    #[error("error: {0}")]
+    Merge(#[from] lingua_reports::merge::MergeError),
+    /// A prediction that cannot be held against a measurement.
+    #[error("error: {0}")]
+    Prediction(#[from] lingua_reports::prediction::PredictionError),
+    /// A scheduler that cannot be measured.
+    #[error("error: {0}")]
+    Calibrate(#[from] lingua_loadgen::calibrate::CalibrateError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),

@@ -33,6 +33,7 @@ pub use state::directory::{Capabilities, ClassId, Directory, Features, Needs, Pa
 pub use state::homes::Home;
 pub use state::nodes::{NodeState, NodeStatus};
 pub use state::op::*;
+pub use state::restore::{RestoreError, StoredNode};
 pub use state::shards::Shards;
 pub use state::steps::*;
 pub use state::{CapacityCheck, SharedState, Snapshot, State, StateConfig};

@@ -35,6 +35,12 @@ impl Presence {
         self.until = now + life;
     }
 
+    /// All of it in microseconds: last seen, interval (zero where unknown), heard, until.
+    pub(crate) fn describe(&self) -> String {
+        let interval = self.interval.unwrap_or_default();
+        format!("{} {} {} {}", self.last_seen.0, interval.0, self.heard, self.until.0)
+    }
+
     /// Whether a heartbeat has ever come.
     pub(crate) fn is_heard(&self) -> bool {
         self.heard

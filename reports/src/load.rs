@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// Facts of a measured run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Load {
+    /// Which part of the plan this process ran.
+    pub shard: Shard,
     /// Sockets of nodes.
     pub nodes: Sockets,
     /// Sockets of sessions.
@@ -27,12 +30,41 @@ pub struct Load {
     pub findings: BTreeMap<String, u64>,
     /// Spans in which nothing came from the scheduler although answers were due.
     pub freezes: Freezes,
-    /// The generator's own share of one core, time average.
-    pub generator_cpu: f64,
-    /// The generator's resident memory at its largest, KiB per socket held.
-    pub kib_per_socket: f64,
+    /// How unevenly equal nodes got their jobs.
+    pub skew: Skew,
+    /// How late 99 % of frames left by the generator's own fault, at most, in milliseconds.
+    pub own_lag_p99_ms: f64,
+    /// The generator's own share of one core, time average; absent: the system does not tell.
+    pub generator_cpu: Option<f64>,
+    /// Share of the time that the generator waited for a core; absent: the system does not tell.
+    pub generator_starved: Option<f64>,
+    /// What opening the sockets added to the generator's resident memory, KiB per socket.
+    pub kib_per_socket: Option<f64>,
+    /// Crashes of the scheduler that the scenario planned.
+    pub outages: Vec<Outage>,
     /// What the system allows, against what was needed.
     pub preflight: Preflight,
+}
+
+/// Part of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which part, counted from 1.
+    pub index: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self { index: 1, of: 1 }
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
 }
 
 /// Books of one kind of socket.
@@ -91,6 +123,28 @@ pub struct Freezes {
     pub longest_s: f64,
 }
 
+/// Unevenness over equal nodes, beyond chance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Skew {
+    /// Nodes more than six standard deviations above the mean of their equals.
+    pub nodes: u64,
+    /// The busiest node's distance from that mean, in standard deviations of chance.
+    pub sigmas: f64,
+}
+
+/// One crash of the scheduler.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it was killed, seconds from the start.
+    pub at_s: f64,
+    /// Until it answered again, seconds.
+    pub down_s: f64,
+    /// Sockets that it held.
+    pub sockets: u64,
+    /// From then until 99 % of these were open again, seconds.
+    pub back_s: f64,
+}
+
 /// Limits of the system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preflight {
@@ -102,4 +156,15 @@ pub struct Preflight {
     pub ports_needed: u64,
     /// And may have, over all source addresses.
     pub ports_allowed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_readable() {
+        let read: Load = serde_json::from_str(r#"{"planned_per_s": 5.0}"#).unwrap();
+        assert_eq!(read, Load { planned_per_s: 5.0, ..Load::default() });
+    }
 }

@@ -79,8 +79,8 @@ pub struct Run {
     pub expectations: Vec<Expectation>,
     /// Events that passed the queue.
     pub events: u64,
-    /// What only a run over real sockets has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How the load was made, and what was seen besides (real sockets only).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
 }
 

@@ -32,6 +32,7 @@ pub fn summary(run: &Run, colour: bool) -> String {
         section(&mut out, "refused by cause", &facts::by_cause(&run.refused_by_cause), &paint);
     }
     section(&mut out, "accounts", &facts::accounts(run), &paint);
+    generator(&mut out, run, &paint);
     endings(&mut out, run);
     expectations(&mut out, run, &paint);
     line(&mut out, "");
@@ -62,6 +63,21 @@ fn title(out: &mut String, run: &Run, paint: &Paint) {
         }
     }
     line(out, "");
+}
+
+/// What only a run over real sockets has.
+fn generator(out: &mut String, run: &Run, paint: &Paint) {
+    let tables = [
+        ("failures by cause", facts::failures_table(run)),
+        ("generator", facts::generator_table(run)),
+        ("sockets", facts::sockets_table(run)),
+        ("findings", facts::findings_table(run)),
+    ];
+    for (name, table) in tables {
+        if !table.is_empty() {
+            section(out, name, &table.to_text(WIDTH - 2), paint);
+        }
+    }
 }
 
 /// Names the ends that must be zero only where they are not.

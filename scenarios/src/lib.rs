@@ -26,7 +26,7 @@ pub use dist::{Dist, Empirical, Sampler};
 pub use dur::{Dur, DurError};
 pub use error::{Error, Place};
 pub use import::{Imported, import};
-pub use load::Loaded;
+pub use load::{Loaded, costs_of};
 pub use model::*;
 pub use pair::{Pair, PairError};
 pub use rate::{Rate, RateError};

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
+use lingua_core::{Features, Needs, Pair, StateConfig};
+use lingua_protocol::ServiceType;
 
 use crate::access::Access;
+use crate::logs::LogConfig;
+use crate::profile::bits;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -16,12 +19,16 @@ pub struct Config {
     pub state: StateConfig,
     /// Concurrent jobs of a node that names no maximum, 1..=1024.
     pub max_jobs: u16,
+    /// Whether jobs go only to nodes that say that recognition, translation and speech are ready.
+    pub require_services: bool,
     /// What bounds peers.
     pub limits: Limits,
     /// What bounds rooms.
     pub rooms: RoomLimits,
     /// Who may open a socket, and who may see the operator's pages.
     pub access: Access,
+    /// Which log lines are written.
+    pub log: LogConfig,
 }
 
 /// Bounds on rooms.
@@ -60,6 +67,10 @@ pub struct Limits {
     pub sockets_per_address: usize,
     /// Sessions of one socket.
     pub sessions_per_socket: usize,
+    /// Bytes of a session's speech whose answers are owed.
+    pub speech_per_session: usize,
+    /// The same of all sessions; beyond it only those with little of it may speak on.
+    pub speech: usize,
     /// Connections that are not sockets yet; beyond it the oldest is cut.
     pub handshakes: usize,
     /// Longest time for a request to arrive, and between two.
@@ -78,6 +89,8 @@ pub struct Limits {
     pub write: Duration,
     /// Longest wait for what is under way when the server stops.
     pub drain: Duration,
+    /// Longest wait after that for sockets to close.
+    pub goodbye: Duration,
     /// How often pages and metrics are made anew.
     pub snapshot: Duration,
 }
@@ -88,6 +101,8 @@ impl Default for Limits {
             sockets: 100_000,
             sockets_per_address: 100_000,
             sessions_per_socket: 16,
+            speech_per_session: 16 << 20,
+            speech: 1 << 30,
             handshakes: 4_096,
             handshake: Duration::from_secs(10),
             outbox: 256,
@@ -97,8 +112,18 @@ impl Default for Limits {
             first_message: Duration::from_secs(30),
             write: Duration::from_secs(10),
             drain: Duration::from_secs(30),
+            goodbye: Duration::from_secs(5),
             snapshot: Duration::from_secs(5),
         }
+    }
+}
+
+impl Config {
+    /// What a job of a pair needs.
+    pub(crate) fn needs(&self, pair: Pair) -> Needs {
+        let services = [ServiceType::Asr, ServiceType::Nmt, ServiceType::Tts];
+        let features = if self.require_services { bits(services) } else { Features::default() };
+        Needs { features, ..Needs::pair(pair) }
     }
 }
 
@@ -108,7 +133,9 @@ impl Default for Config {
             instance: InstanceConfig::default(),
             state: StateConfig::default(),
             max_jobs: 4,
+            require_services: false,
             limits: Limits::default(),
+            log: LogConfig::default(),
             rooms: RoomLimits::default(),
             access: Access::default(),
         }

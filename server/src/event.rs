@@ -15,6 +15,7 @@ use lingua_protocol::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::hub::Sample;
+use crate::ledger::{Account, Held};
 use crate::profile::{Beat, Profile, Services};
 
 /// One socket of this process.
@@ -44,6 +45,11 @@ pub(crate) enum Event {
     NodeOpened(Box<OpenNode>),
     /// A node reported.
     Heartbeat(SocketId, Box<Beat>),
+    /// A node has a job: which, and which attempt.
+    Acked(SocketId, JobId, u32),
+    /// The operator wants a node of this name to get no new jobs, or to get jobs again. Tells
+    /// whether there is one.
+    DrainNode(Box<str>, bool, oneshot::Sender<bool>),
     /// A node answered a job.
     Answer(Box<NodeAnswer>),
     /// A node has a first text.
@@ -62,6 +68,7 @@ pub(crate) struct OpenSession {
     pub(crate) session: SessionId,
     pub(crate) needs: Needs,
     pub(crate) choices: Arc<Choices>,
+    pub(crate) account: Account,
     pub(crate) outbox: Outbox,
 }
 
@@ -90,6 +97,7 @@ pub(crate) struct Choices {
 pub(crate) struct AudioPiece {
     pub(crate) session: SessionId,
     pub(crate) audio: Bytes,
+    pub(crate) held: Held,
     pub(crate) duration: Micros,
     pub(crate) format: AudioFormat,
     pub(crate) is_final: bool,
@@ -119,9 +127,11 @@ pub(crate) struct Utterance {
 }
 
 /// The audio of one utterance.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct UtteranceAudio {
     pub(crate) bytes: Bytes,
+    /// Counts them until the last job is over.
+    pub(crate) _held: Held,
     pub(crate) format: AudioFormat,
     pub(crate) rate: SampleRate,
 }

@@ -10,6 +10,9 @@ mod config;
 mod event;
 mod http;
 mod hub;
+mod ledger;
+pub mod logs;
+mod models;
 mod profile;
 mod snapshot;
 mod sockets;
@@ -19,19 +22,23 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
+use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
 pub use config::{Config, Limits, RoomLimits};
 
 use clock::Clock;
 use event::Event;
+use ledger::Ledger;
+use models::Models;
 use snapshot::{Snapshot, Snapshots};
+use sockets::Roster;
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
@@ -45,6 +52,9 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// The log lines cannot be written.
+    #[error("the log cannot be written: {0}")]
+    Logs(io::Error),
     /// Other machines could open sockets without a token.
     #[error(
         "{address} is reached from other machines, and a {} socket needs no token: set one, or \
@@ -63,9 +73,10 @@ pub enum ServeError {
 struct Shared {
     config: Config,
     hub: mpsc::Sender<Event>,
-    sockets: AtomicUsize,
-    next_socket: AtomicU64,
+    sockets: Roster,
     next_session: AtomicU32,
+    models: Models,
+    speech: Ledger,
     draining: AtomicBool,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
@@ -106,21 +117,23 @@ pub async fn serve(
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
     let scheduler = tokio::spawn(hub::Hub::new(&config, Clock::start(), seed).run(inbox));
     let (snapshots, snapshot) = Snapshots::new(&config);
+    let limits = config.limits;
     let shared = Arc::new(Shared {
         config,
         hub,
-        sockets: AtomicUsize::new(0),
-        next_socket: AtomicU64::new(0),
+        sockets: Roster::new(limits.sockets),
         // Not from zero: a client that outlived a restart should not meet its old name.
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
+        models: Models::default(),
+        speech: Ledger::default(),
         draining: AtomicBool::new(false),
         snapshot,
         snapshot_reads: AtomicU64::new(0),
     });
     let snapshots = tokio::spawn(snapshots.run(shared.clone()));
     let stop = drained(shared.clone(), shutdown);
-    let limits = shared.config.limits;
-    accept::accept(&listener, http::routes(shared), limits, stop).await;
+    accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
+    shared.sockets.close_all(limits.goodbye).await;
     snapshots.abort();
     scheduler.abort();
     Ok(())
@@ -130,6 +143,12 @@ pub async fn serve(
 async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send) {
     shutdown.await;
     shared.draining.store(true, Ordering::Relaxed);
+    let instance = shared.config.instance.id.0;
+    info!(
+        instance,
+        limit_s = shared.config.limits.drain.as_secs(),
+        "draining: nothing new is admitted"
+    );
     let answered = async {
         let mut looks = tokio::time::interval(DRAIN_LOOK);
         loop {
@@ -141,6 +160,8 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
             }
         }
     };
-    // What is not answered by then ends with its socket.
-    let _ = timeout(shared.config.limits.drain, answered).await;
+    match timeout(shared.config.limits.drain, answered).await {
+        Ok(()) => info!(instance, "drained: all is answered"),
+        Err(_) => warn!(instance, "drained: what is not answered ends with its socket"),
+    }
 }

@@ -1,9 +1,12 @@
-//! What is shown of a node and decides nothing: its machine, models and services.
+//! What a node says of itself: its machine, models and services. Services may decide, the rest is
+//! only shown.
 
 use std::sync::Arc;
 
-use lingua_core::{Languages, Report};
-use lingua_protocol::{Hardware, InstalledModel, InstalledService, ServiceStatus, ServiceType};
+use lingua_core::{Features, Languages, Report};
+use lingua_protocol::{
+    Capability, Hardware, InstalledModel, InstalledService, ServiceStatus, ServiceType,
+};
 
 /// Models of one node that are shown.
 const MODELS_MAX: usize = 64;
@@ -71,6 +74,19 @@ impl Services {
         }
         counts
     }
+}
+
+/// Kinds of service as features of the core.
+pub(crate) fn bits(kinds: impl IntoIterator<Item = ServiceType>) -> Features {
+    Features(kinds.into_iter().fold(0, |bits, kind| bits | 1 << kind as u64))
+}
+
+/// Which kinds are ready: as the node says, else where a service of the kind runs.
+pub(crate) fn ready(said: &[Capability], services: &Services) -> Features {
+    bits(ServiceType::ALL.iter().copied().filter(|&kind| {
+        let said = said.iter().find(|capability| capability.kind == kind);
+        said.map_or(services.running[kind as usize] > 0, |capability| capability.ready)
+    }))
 }
 
 /// A heartbeat: what the scheduler goes by, and what is only shown.

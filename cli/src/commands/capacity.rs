@@ -4,7 +4,7 @@ use lingua_reports::capacity::{self as table, Axis, CapacityRow};
 use lingua_reports::files::{self, WriteError};
 use lingua_reports::run::Run;
 use lingua_reports::{number, plots};
-use lingua_scenarios::{Loaded, Scenario};
+use lingua_scenarios::Loaded;
 use lingua_sim::Progress;
 use lingua_sim::capacity::{self, Combination, Largest};
 
@@ -13,7 +13,7 @@ use crate::failure::{Code, Failure, print};
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &Capacity) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file.file, &args.file.overrides)?;
+    let loaded = args.file.load()?;
     if loaded.scenario.expect.is_empty() {
         return Err(Failure::Usage(format!(
             "{}: capacity is searched under [[expect]], and there is none",
@@ -91,6 +91,9 @@ fn rows(
     let row = |(combination, largest): (&Combination, &Largest)| {
         let run: &Run = &largest.run;
         let mut command = format!("lingua sim {}", args.file.file.display());
+        if let Some(costs) = &args.file.costs {
+            command.push_str(&format!(" --costs {}", costs.display()));
+        }
         let searched = format!("{path}={}", largest.value);
         for change in args.file.overrides.iter().chain(&combination.overrides).chain([&searched]) {
             command.push_str(&format!(" --set {change}"));

@@ -1,11 +1,13 @@
 //! One file per command.
 
+pub(crate) mod calibrate;
 pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod engine_bench;
 pub(crate) mod import;
 pub(crate) mod load;
+pub(crate) mod merge;
 pub(crate) mod pools;
 pub(crate) mod probe;
 pub(crate) mod publish;

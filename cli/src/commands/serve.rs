@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lingua_scenarios::{Scenario, Scheduler, StoreKind};
-use lingua_server::{Access, Config, Rule, Secret, SecretError, ServeError, serve};
+use lingua_server::{Access, Config, Rule, Secret, SecretError, ServeError, logs, serve};
 use lingua_sim::{instance_config, state_config};
 use tokio::net::TcpListener;
 
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         config.instance = instance_config(&scheduler, 0);
         config.state = state_config(&scheduler);
     }
+    let _logs = logs::start(&config.log).map_err(ServeError::Logs)?;
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {

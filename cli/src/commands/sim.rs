@@ -35,7 +35,7 @@ const SHOWN: [&str; 12] = [
 const LISTED_MAX: usize = 20;
 
 pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
-    let mut overrides = args.file.overrides.clone();
+    let mut overrides = args.file.changes()?;
     if let Some(seed) = args.seed {
         overrides.push(format!("seed={seed}"));
     }
@@ -190,6 +190,9 @@ fn write_junit(args: &Sim, runs: &[&Run]) -> Result<(), Failure> {
 /// The command that runs the same thing again.
 fn replay(args: &Sim, loaded: &Loaded, seed: u64) -> String {
     let mut command = format!("lingua sim {} --seed {seed}", loaded.path().display());
+    if let Some(costs) = &args.file.costs {
+        command.push_str(&format!(" --costs {}", costs.display()));
+    }
     for change in &args.file.overrides {
         command.push_str(&format!(" --set '{change}'"));
     }

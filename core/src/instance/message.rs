@@ -45,6 +45,8 @@ pub enum Input {
     Heartbeat(NodeRef, Report),
     /// A node of this instance asks for no new jobs, or for jobs again.
     Drain(NodeRef, bool),
+    /// A node of this instance says that it has a job: which, and which attempt.
+    Acked(NodeRef, JobId, u32),
     /// A node of this instance answered a job.
     Answer(NodeRef, Answer),
     /// A node's socket is gone.
@@ -324,6 +326,8 @@ pub struct Counters {
     pub stale_generations: u64,
     /// Jobs held back because the node had no room.
     pub gate_refused: u64,
+    /// Attempts that their node did not acknowledge in time.
+    pub unacknowledged: u64,
     /// Attempts made anew after a loss or a time-out.
     pub redispatched: u64,
     /// Attempts that went on with a node that came back in time.

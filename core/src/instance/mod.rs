@@ -51,6 +51,8 @@ pub struct InstanceConfig {
     pub pin_sessions: bool,
     /// Time-out of one attempt.
     pub job_timeout: Micros,
+    /// Time-out of a node's acknowledgement, where its generation has ever sent one.
+    pub ack_timeout: Micros,
     /// From finalize to the final message.
     pub deadline: Micros,
     /// How long attempts of a lost socket wait for the same node to return.
@@ -81,6 +83,7 @@ impl Default for InstanceConfig {
             affinity_life: Micros::secs(60),
             pin_sessions: false,
             job_timeout: Micros::secs(25),
+            ack_timeout: Micros::secs(5),
             deadline: Micros::secs(60),
             rejoin: Micros::secs(5),
             store_timeout: Micros::secs(2),
@@ -185,6 +188,7 @@ impl Instance {
             Input::NodeOpened(register) => self.open_node(cx, register),
             Input::Heartbeat(node, report) => self.take_heartbeat(cx, node, report),
             Input::Drain(node, draining) => self.drain_node(cx, node, draining),
+            Input::Acked(node, job, attempt) => self.take_ack(node, job, attempt),
             Input::Answer(node, answer) => self.take_answer(cx, node, answer),
             Input::NodeClosed(node) => self.lose_socket(cx, node),
             Input::Store(token, reply) => self.take_reply(cx, token, reply),

@@ -7,3 +7,4 @@ mod crash_points;
 mod finalize_and_answers;
 mod fixture;
 mod state_model;
+mod stored_times;

@@ -12,6 +12,8 @@ use crate::probe::verdict::{Answer, Verdict};
 
 /// Last frames that are shown of a behaviour that failed.
 const SHOWN: usize = 10;
+/// Rows that one of them takes at most.
+const ROWS: usize = 2;
 
 /// The report as a table of at most 100 columns, and the last frames of what failed.
 pub fn table(report: &Report) -> String {
@@ -49,7 +51,7 @@ pub fn table(report: &Report) -> String {
 fn write_line(out: &mut String, line: &Line) {
     let head = format!("{:>8} ms  {:<10} {} ", line.ms, line.peer, line.way.arrow());
     let indent = head.chars().count();
-    for (n, part) in wrap(&line.frame, WIDTH - indent).iter().enumerate() {
+    for (n, part) in wrap(&line.frame, WIDTH - indent).iter().take(ROWS).enumerate() {
         let head = if n == 0 { head.clone() } else { " ".repeat(indent) };
         let _ = writeln!(out, "{head}{part}");
     }

@@ -47,6 +47,14 @@ impl Talk {
         })
     }
 
+    /// All translations that were heard.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.ends.iter().filter_map(|(_, end)| match end {
+            End::Result(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// Whether an utterance has ended, whichever way.
     pub(super) fn has_end(&self, index: u64) -> bool {
         self.ends.iter().any(|(of, _)| *of == index)

@@ -1,6 +1,7 @@
 //! Routes: the sockets, and what is read from the snapshot.
 //!
-//! No request but a socket's reaches the hub: whatever is asked is answered from the last snapshot.
+//! No request but a socket's and the drain of a node reaches the hub: whatever is asked is answered
+//! from the last snapshot.
 
 mod api;
 mod pages;
@@ -11,17 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
-use axum::extract::{ConnectInfo, Extension, RawQuery, Request, State};
+use axum::extract::{ConnectInfo, Extension, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
-use axum::{Router, routing::get};
+use axum::{Router, routing::get, routing::put};
 use lingua_protocol::limits::FRAME_BYTES;
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
+use crate::event::Event;
 use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
@@ -41,6 +44,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
+        .route("/api/v1/nodes/{id}/drain", put(drain).delete(undrain))
         .merge(pages::routes())
         .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
@@ -84,6 +88,25 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 async fn read(State(shared): State<Arc<Shared>>, view: fn(&Snapshot) -> Value) -> Response {
     let snapshot = shared.read_snapshot();
     ([(header::CACHE_CONTROL, "no-store")], Json(view(&snapshot))).into_response()
+}
+
+async fn drain(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> StatusCode {
+    set_drain(&shared, id, true).await
+}
+
+async fn undrain(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> StatusCode {
+    set_drain(&shared, id, false).await
+}
+
+/// Whether a node gets new jobs: it finishes those that it has in either case.
+async fn set_drain(shared: &Shared, id: String, draining: bool) -> StatusCode {
+    let (reply, known) = oneshot::channel();
+    let asked = shared.hub.send(Event::DrainNode(id.into(), draining, reply)).await;
+    match (asked, known.await) {
+        (Ok(()), Ok(true)) => StatusCode::NO_CONTENT,
+        (Ok(()), Ok(false)) => StatusCode::NOT_FOUND,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {

@@ -20,7 +20,7 @@ pub(super) struct Answers {
 
 #[derive(Debug)]
 pub(super) struct Open {
-    pair: Pair,
+    pub(super) pair: Pair,
     pub(super) utterance: Arc<Utterance>,
     opened: Micros,
     pub(super) receivers: Receivers,
@@ -138,11 +138,14 @@ impl Hub {
                 open.translation = answer.translation;
                 open.error = answer.error;
             }
-            None => self.counts.stale_results += 1,
+            None => self.refuse_result(node, answer.job, answer.attempt),
         }
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;
         self.handle(Input::Answer(node, Answer { job, attempt, outcome }));
+        if let AnswerOutcome::ModelNotAvailable(_) = outcome {
+            self.lacks_model(node);
+        }
     }
 
     /// A first text goes on at once, if its node has the job.
@@ -160,14 +163,5 @@ impl Hub {
                 self.sessions.send(session, Outgoing::Text(message));
             }
         }
-    }
-}
-
-/// What the core is told of a node's error code.
-pub(crate) fn outcome_of(success: bool, empty: bool) -> AnswerOutcome {
-    match (success, empty) {
-        (true, false) => AnswerOutcome::Result,
-        (true, true) => AnswerOutcome::Silence,
-        (false, _) => AnswerOutcome::Error,
     }
 }

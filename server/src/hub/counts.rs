@@ -78,6 +78,8 @@ pub(crate) struct Counts {
     pub(crate) stale_results: u64,
     /// Whole utterances that had been sent before.
     pub(crate) repeated_utterances: u64,
+    /// Models that nodes lacked: the first of each in a while.
+    pub(crate) model_refreshes: u64,
     /// Utterances by what ended them; whole utterances are not among them.
     pub(crate) finalized: Tally,
     pub(crate) affinity_kept: u64,
@@ -122,6 +124,7 @@ impl Default for Counts {
             timed_out: 0,
             stale_results: 0,
             repeated_utterances: 0,
+            model_refreshes: 0,
             finalized: Tally::new(Reason::ALL.map(Reason::name)),
             affinity_kept: 0,
             affinity_missed: Tally::new(missed.map(MissCause::name)),

@@ -30,7 +30,9 @@ impl Hub {
     pub(super) fn finish(&mut self, last: &Final) {
         let speaker = last.request.session;
         let open = self.answers.end(&last.request);
+        let now = self.clock.now();
         if let Some(mut open) = open {
+            self.log.ended(now, last, &open);
             let said = self.said(last, &mut open);
             for message in said.progress {
                 self.sessions.send(speaker, Outgoing::Text(message));
@@ -49,7 +51,7 @@ impl Hub {
                 self.sessions.send(speaker, Outgoing::Text(message));
             }
         }
-        self.counts.ended(last.ending, self.clock.now() - last.sent);
+        self.counts.ended(last.ending, now - last.sent);
         self.sessions.settle(speaker);
     }
 

@@ -6,10 +6,12 @@ mod answers;
 mod counts;
 mod finals;
 mod groups;
+mod log;
 mod nodes;
 mod rooms;
 mod sample;
 mod sessions;
+mod watched;
 
 use std::time::Duration;
 
@@ -28,11 +30,12 @@ use crate::clock::Clock;
 use crate::event::Event;
 use crate::wire;
 use answers::Answers;
+use log::Log;
 use nodes::Nodes;
 use rooms::Rooms;
 use sessions::Sessions;
+use watched::Watched;
 
-pub(crate) use answers::outcome_of;
 pub(crate) use counts::Counts;
 pub(crate) use sample::{NodeSample, Sample};
 
@@ -51,6 +54,7 @@ pub(crate) struct Hub {
     rooms: Rooms,
     answers: Answers,
     counts: Counts,
+    log: Log,
 }
 
 impl Hub {
@@ -67,6 +71,7 @@ impl Hub {
             rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
             counts: Counts::default(),
+            log: Log::new(config.instance.id),
         }
     }
 
@@ -118,6 +123,14 @@ impl Hub {
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
             Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
+            Event::Acked(socket, job, attempt) => {
+                if let Some(node) = self.nodes.of_socket(socket) {
+                    self.handle(Input::Acked(node, job, attempt));
+                }
+            }
+            Event::DrainNode(name, draining, reply) => {
+                let _ = reply.send(self.drain_node(&name, draining));
+            }
             Event::Answer(answer) => self.take_answer(*answer),
             Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
@@ -133,10 +146,12 @@ impl Hub {
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
+        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
+        let mut watched = Watched { state, nodes, log };
         let mut cx = Cx {
             now: self.clock.now(),
             draws: &mut self.words,
-            store: Store::Embedded(&mut self.state),
+            store: Store::Embedded(&mut watched),
             out: &mut out,
         };
         self.instance.handle(&mut cx, input);
@@ -155,7 +170,7 @@ impl Hub {
             Output::Registered(name, result) => self.node_registered(&name, result),
             Output::CloseNode(node) => self.expel_node(node),
             Output::Work(_) => self.counts.reservations += 1,
-            Output::RefreshModel(_) => {}
+            Output::RefreshModel(_) => self.counts.model_refreshes += 1,
             Output::Store(..) | Output::Route(..) => {
                 unreachable!("the state is in this process, and the only instance is this one")
             }
@@ -179,7 +194,7 @@ impl Chance {
 
     /// A number below `n`.
     fn below(&mut self, n: u32) -> u32 {
-        (u64::from(self.0.next_u32()) * u64::from(n) >> 32) as u32
+        ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{self, Input, Opened, Setup};
 use lingua_core::{Lang, Micros, Needs, Pair, SessionId};
-use lingua_protocol::{AudioFormat, GroupId};
+use lingua_protocol::{AudioFormat, ErrorCode, ErrorMessage, GroupId, Note};
 
 use crate::event::{
     AudioPiece, Choices, OpenSession, Outbox, Outgoing, Utterance, UtteranceAudio, WholeUtterance,
@@ -15,10 +15,14 @@ use crate::event::{
 use crate::hub::Hub;
 use crate::hub::answers::Receivers;
 use crate::hub::groups::{Group, Part, Turn};
-use crate::wire;
+use crate::ledger::Held;
+use crate::wire::{self, text};
 
 /// Whole utterances remembered per session: an older one would make a second job.
 const WHOLE_REMEMBERED: usize = 256;
+
+/// Answers owed to one session: more than it can speak before the oldest are over.
+const OWED_MAX: u32 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions(HashMap<SessionId, Session>);
@@ -29,6 +33,7 @@ struct Session {
     choices: Arc<Choices>,
     // What was spoken and is not yet a job's, in order: utterances take theirs from the front.
     audio: BytesMut,
+    held: Held,
     format: AudioFormat,
     // What a plain job of it needs.
     needs: Needs,
@@ -44,6 +49,20 @@ struct Session {
     // Jobs whose final message is owed.
     owed: u32,
     closed: bool,
+}
+
+impl Session {
+    /// Whether so much is owed that nothing more is taken; the client is told.
+    fn owes_too_much(&self) -> bool {
+        let too_much = self.owed >= OWED_MAX;
+        if too_much {
+            let message = format!("{OWED_MAX} answers are owed: speak on after those");
+            let code = ErrorCode::NodeOverloaded;
+            let error = ErrorMessage { code, message: Note::cut(&message), details: None };
+            self.outbox.post(Outgoing::Text(text!(ToSession, error)));
+        }
+        too_much
+    }
 }
 
 impl Sessions {
@@ -110,11 +129,12 @@ impl Sessions {
 
 impl Hub {
     pub(super) fn open_session(&mut self, open: OpenSession) {
-        let OpenSession { session, needs, choices, outbox } = open;
+        let OpenSession { session, needs, choices, account, outbox } = open;
         let entry = Session {
             outbox,
             choices,
             audio: BytesMut::new(),
+            held: account.empty(),
             format: AudioFormat::Pcm16,
             needs,
             room: None,
@@ -133,7 +153,11 @@ impl Hub {
 
     pub(super) fn take_audio(&mut self, piece: AudioPiece) {
         let Some(session) = self.sessions.0.get_mut(&piece.session) else { return };
+        if session.owes_too_much() {
+            return;
+        }
         session.audio.extend_from_slice(&piece.audio);
+        session.held.absorb(piece.held);
         session.format = piece.format;
         let chunk = Chunk {
             bytes: piece.audio.len() as u32,
@@ -149,6 +173,9 @@ impl Hub {
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
         let WholeUtterance { session, index, needs, choices, speech, audio, heard } = utterance;
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
+        if entry.owes_too_much() {
+            return;
+        }
         let id = wire::whole(session);
         if entry.whole.is_none() {
             self.instance_opens(id, needs);
@@ -190,12 +217,13 @@ impl Hub {
             Some(utterance) if is_whole || !opened.first => utterance,
             _ => {
                 let bytes = session.audio.split_to(opened.bytes as usize).freeze();
+                let _held = session.held.split(bytes.len());
                 if session.audio.is_empty() {
                     // Nothing is left in that buffer, and an idle session needs none.
                     session.audio = BytesMut::new();
                 }
                 let format = session.format.clone();
-                let audio = UtteranceAudio { bytes, format, rate: wire::sample_rate() };
+                let audio = UtteranceAudio { bytes, _held, format, rate: wire::sample_rate() };
                 let turn = session.turn.next(opened.reason, || self.words.turn());
                 let choices = session.choices.clone();
                 let utterance = Arc::new(Utterance { choices, turn, audio });

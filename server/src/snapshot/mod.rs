@@ -104,7 +104,7 @@ impl Snapshots {
                 made_at_ms: unix_ms(),
                 instance: self.instance.clone(),
                 draining: shared.is_draining(),
-                sockets: shared.sockets.load(std::sync::atomic::Ordering::Relaxed),
+                sockets: shared.sockets.len(),
                 resident_bytes: resident_bytes(),
                 pools: pools::of(&sample, self.rule),
                 recent: self.recorder.recent(),

@@ -1,16 +1,20 @@
 //! A job's way to a node and back.
 
+use std::borrow::Cow;
+
 use axum::extract::ws::Utf8Bytes;
 use lingua_core::SessionId;
 use lingua_core::finalize::Reason;
-use lingua_core::instance::JobId;
+use lingua_core::instance::{AnswerOutcome, JobId};
 use lingua_protocol::{
-    AsrPartial, AudioFormat, Base64, EmptyReason, ErrorCode, JobAssign, JobResult, NodeAsrPartial,
-    Pipeline, ToSession, Transcript, TranslationResult, UiEvent, UiEventKind, UiStatus,
+    AsrPartial, AudioFormat, Base64, EmptyReason, ErrorCode, JobAck, JobAssign, JobResult, Json,
+    NodeAsrPartial, Pipeline, ToSession, Transcript, TranslationResult, UiEvent, UiEventKind,
+    UiStatus,
 };
 
+use serde::Deserialize;
+
 use crate::event::{Event, JobForNode, NodeAnswer, NodePartial, Utterance};
-use crate::hub::outcome_of;
 use crate::sockets::node::{NodePeer, error};
 use crate::wire::{self, text};
 
@@ -48,6 +52,27 @@ impl NodePeer {
         Ok(Event::Partial(Box::new(NodePartial { socket, job, session, index, messages })))
     }
 
+    pub(super) fn ack(&self, ack: &JobAck) -> Result<Event, Utf8Bytes> {
+        self.is_own(&ack.node_id)?;
+        let (job, ..) = job_of(&ack.job_id, &ack.session_id, 0)?;
+        Ok(Event::Acked(self.socket, job, ack.attempt_id))
+    }
+
+    fn outcome(&self, result: &JobResult<'_>, empty: bool) -> AnswerOutcome {
+        let error = result.error.as_ref();
+        let lacks = error.filter(|error| error.code == ErrorCode::ModelNotAvailable);
+        match (result.success, lacks) {
+            (true, _) if empty => AnswerOutcome::Silence,
+            (true, _) => AnswerOutcome::Result,
+            (false, Some(error)) => {
+                let lacked = error.details.as_ref().and_then(Json::read::<Lacked<'_>>);
+                let name = lacked.map(|it| format!("{}@{}", it.service_id, it.service_version));
+                AnswerOutcome::ModelNotAvailable(self.shared.models.id(&name.unwrap_or_default()))
+            }
+            (false, None) => AnswerOutcome::Error,
+        }
+    }
+
     pub(super) fn result(&self, result: JobResult<'_>) -> Result<Event, Utf8Bytes> {
         self.is_own(&result.node_id)?;
         let (job, session, index) =
@@ -64,12 +89,21 @@ impl NodePeer {
             attempt: result.attempt_id,
             session,
             index,
-            outcome: outcome_of(result.success, empty),
+            outcome: self.outcome(&result, empty),
             error: result.error.as_ref().map(|error| error.code.clone()),
             events: if translated { events(&result) } else { Vec::new() },
             translation: translated.then(|| translation(result)),
         })))
     }
+}
+
+/// Details of MODEL_NOT_AVAILABLE.
+#[derive(Deserialize)]
+struct Lacked<'a> {
+    #[serde(borrow)]
+    service_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    service_version: Cow<'a, str>,
 }
 
 /// The core's names of a job, its session and utterance.

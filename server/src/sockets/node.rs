@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use axum::extract::ws::{Message, Utf8Bytes};
-use lingua_core::{Capabilities, InstanceId, Lang, Languages, Register, Report};
+use lingua_core::{Capabilities, Features, InstanceId, Lang, Languages, Register, Report};
 use lingua_protocol::{
-    ErrorCode, ErrorMessage, FromNode, LanguageList, NodeHeartbeat, NodeId, NodeRegister, Note,
-    Real,
+    Capability, ErrorCode, ErrorMessage, FromNode, LanguageList, NodeHeartbeat, NodeId,
+    NodeRegister, Note, Real,
 };
 
 use crate::Shared;
 use crate::event::{Event, OpenNode, Outbox, Outgoing, SocketId};
-use crate::profile::{Beat, Profile, Services};
+use crate::profile::{Beat, Profile, Services, ready};
 use crate::sockets::Peer;
 use crate::sockets::jobs::assign;
 use crate::wire::{self, text};
 
 pub(super) struct NodePeer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     pub(super) socket: SocketId,
     outbox: Outbox,
     id: Option<NodeId>,
@@ -51,19 +51,29 @@ impl NodePeer {
             NodeId::new(&format!("node-{:08X}", self.socket.0)).expect("digits are allowed")
         });
         let max_jobs = said.max_jobs.map_or(self.shared.config.max_jobs, |max| max.get());
+        let services = Services::of(said.installed_services.iter().flat_map(|list| list.iter()));
+        let features = self.features(&said.capability_by_type, &services);
         let register = Box::new(Register {
             name: id.as_str().into(),
-            caps: Capabilities { languages: languages.clone(), ..Capabilities::default() },
+            caps: Capabilities {
+                languages: languages.clone(),
+                features: features.unwrap_or_default(),
+                ..Capabilities::default()
+            },
             max_jobs: max_jobs.into(),
             owner: InstanceId(0),
         });
         self.id = Some(id);
         let profile = Profile::new(languages, &said.hardware, said.installed_models.iter());
-        let services = Services::of(said.installed_services.iter().flat_map(|list| list.iter()));
         let outbox = self.outbox.clone();
         let socket = self.socket;
         let open = OpenNode { socket, register, profile, services, outbox };
         Ok(Event::NodeOpened(Box::new(open)))
+    }
+
+    /// Which services are ready, where that decides.
+    fn features(&self, said: &[Capability], services: &Services) -> Option<Features> {
+        self.shared.config.require_services.then(|| ready(said, services))
     }
 
     /// A node speaks for itself only.
@@ -92,12 +102,13 @@ impl Peer for NodePeer {
             FromNode::Heartbeat(beat) => {
                 self.is_own(&beat.node_id)?;
                 let services = Services::of(beat.installed_services.iter());
-                let beat = Beat { report: report(&beat), services };
+                let features = self.features(&beat.capability_by_type, &services);
+                let beat = Beat { report: Report { features, ..report(&beat) }, services };
                 events.push(Event::Heartbeat(self.socket, Box::new(beat)));
             }
             FromNode::JobResult(result) => events.push(self.result(result)?),
+            FromNode::JobAck(ack) => events.push(self.ack(&ack)?),
             // What a node has begun changes nothing: its slot is taken since the job was sent.
-            FromNode::JobAck(ack) => self.is_own(&ack.node_id)?,
             FromNode::JobStarted(started) => self.is_own(&started.node_id)?,
             FromNode::AsrPartial(partial) => events.push(self.partial(partial)?),
             FromNode::Error(said) => self.is_own(&said.node_id)?,
@@ -138,6 +149,7 @@ fn report(beat: &NodeHeartbeat) -> Report {
             permille(usage.mem_percent),
         ],
         models: None,
+        features: None,
         max_jobs: beat.max_jobs.map(|max| max.get().into()),
     }
 }

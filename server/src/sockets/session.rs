@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use bytes::Bytes;
-use lingua_core::{Lang, Needs, Pair, SessionId};
+use lingua_core::{Lang, Pair, SessionId};
 use lingua_protocol::{
     AudioChunk, AudioFormat, Channels, ErrorCode, ErrorMessage, FromSession, Language, Mode, Note,
     ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TraceId, Utterance,
@@ -14,9 +14,11 @@ use lingua_protocol::{
 
 use crate::Shared;
 use crate::clock::unix_ms;
+use crate::config::Limits;
 use crate::event::{
     AudioPiece, Choices, Event, OpenSession, Outbox, Outgoing, UtteranceAudio, WholeUtterance,
 };
+use crate::ledger::{Account, Held};
 use crate::sockets::Peer;
 use crate::wire::{self, text};
 
@@ -35,8 +37,19 @@ struct OwnSession {
     id: SessionId,
     pair: Pair,
     choices: Arc<Choices>,
+    account: Account,
     // Told by the first audio.
     format: Option<AudioFormat>,
+}
+
+impl OwnSession {
+    /// Counts speech until it is answered.
+    fn hold(&self, bytes: usize, limits: &Limits) -> Result<Held, Utf8Bytes> {
+        self.account.hold(bytes, limits).map_err(|most| {
+            let message = format!("{most} bytes of speech wait for answers: speak on after those");
+            error(ErrorCode::NodeOverloaded, &message)
+        })
+    }
 }
 
 impl SessionPeer {
@@ -84,16 +97,24 @@ impl SessionPeer {
             negotiated_channel_count: Channels::new(1).expect("one channel is allowed"),
         };
         self.replies.push(text!(ToSession, ack));
-        let own = OwnSession { id: session, pair, choices: choices.clone(), format: None };
+        let account = self.shared.speech.open();
+        let own = OwnSession {
+            id: session,
+            pair,
+            choices: choices.clone(),
+            account: account.clone(),
+            format: None,
+        };
         self.sessions.push(own);
-        let needs = Needs::pair(pair);
+        let needs = self.shared.config.needs(pair);
         let outbox = self.outbox.clone();
-        let open = OpenSession { session, needs, choices, outbox };
+        let open = OpenSession { session, needs, choices, account, outbox };
         events.push(Event::SessionOpened(Box::new(open)));
         Ok(())
     }
 
     fn chunk(&mut self, chunk: &AudioChunk<'_>, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        let limits = self.shared.config.limits;
         let own = self.own(&chunk.session_id)?;
         let mut audio = Vec::new();
         if let Some(payload) = &chunk.payload {
@@ -101,6 +122,7 @@ impl SessionPeer {
                 .decode(&mut audio)
                 .map_err(|bad| error(ErrorCode::InvalidMessage, &format!("payload: {bad}")))?;
         }
+        let held = own.hold(audio.len(), &limits)?;
         if own.format.is_none() && !audio.is_empty() {
             own.format = Some(wire::audio_format(&audio));
         }
@@ -110,16 +132,19 @@ impl SessionPeer {
         let session = own.id;
         let audio = Bytes::from(audio);
         let heard = Instant::now();
-        events.push(Event::Chunk(AudioPiece { session, audio, duration, format, is_final, heard }));
+        let piece = AudioPiece { session, audio, held, duration, format, is_final, heard };
+        events.push(Event::Chunk(piece));
         Ok(())
     }
 
     fn utterance(&mut self, said: Utterance<'_>, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
+        let shared = self.shared.clone();
         let own = self.own(&said.session_id)?;
         let mut bytes = Vec::new();
         said.audio
             .decode(&mut bytes)
             .map_err(|bad| error(ErrorCode::InvalidMessage, &format!("audio: {bad}")))?;
+        let held = own.hold(bytes.len(), &shared.config.limits)?;
         let index = u32::try_from(said.utterance_index).map_err(|_| {
             let message = format!("utterance_index {} is above 2^32", said.utterance_index);
             error(ErrorCode::InvalidMessage, &message)
@@ -142,10 +167,11 @@ impl SessionPeer {
         });
         let audio = UtteranceAudio {
             bytes: bytes.into(),
+            _held: held,
             format: said.audio_format,
             rate: said.sample_rate,
         };
-        let (session, needs) = (own.id, Needs::pair(pair));
+        let (session, needs) = (own.id, shared.config.needs(pair));
         let heard = Instant::now();
         let whole = WholeUtterance { session, index, needs, choices, speech, audio, heard };
         events.push(Event::Utterance(Box::new(whole)));

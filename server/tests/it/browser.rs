@@ -13,6 +13,9 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+/// Names of the browser, the first that is there is taken.
+const PROGRAMS: [&str; 2] = ["chromium", "google-chrome"];
+
 /// Longest wait for an answer of the browser.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,18 +32,23 @@ pub(crate) struct Browser {
 impl Browser {
     pub(crate) async fn start() -> Self {
         let profile = TempDir::new().unwrap();
-        let mut process = Command::new("chromium")
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            .args(["--no-first-run", "--disable-background-networking", "--hide-scrollbars"])
-            .arg("--remote-debugging-port=0")
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg("about:blank")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("chromium starts; where it is missing: apt-get install chromium");
+        let start = |program| {
+            Command::new(program)
+                .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+                .args(["--no-first-run", "--disable-background-networking", "--hide-scrollbars"])
+                .arg("--remote-debugging-port=0")
+                .arg(format!("--user-data-dir={}", profile.path().display()))
+                .arg("about:blank")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true)
+                .spawn()
+        };
+        let mut process = PROGRAMS
+            .into_iter()
+            .find_map(|program| start(program).ok())
+            .expect("there is a browser; where none is: apt-get install chromium");
         let mut said = BufReader::new(process.stderr.take().unwrap()).lines();
         let url = timeout(PATIENCE, async {
             while let Some(line) = said.next_line().await.unwrap() {
@@ -48,9 +56,9 @@ impl Browser {
                     return url.to_owned();
                 }
             }
-            panic!("chromium ended before it listened");
+            panic!("the browser ended before it listened");
         });
-        let url = url.await.expect("chromium listens in time");
+        let url = url.await.expect("the browser listens in time");
         // Its further chatter is read, so that it never waits for a reader.
         tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
         let (socket, _) = connect_async(url).await.unwrap();

@@ -13,9 +13,14 @@ pub(crate) struct Answer {
 
 /// Asks for a path of the server at `url`.
 pub(crate) async fn get(url: &str, path: &str) -> Answer {
+    ask(url, "GET", path).await
+}
+
+pub(crate) async fn ask(url: &str, method: &str, path: &str) -> Answer {
     let address = url.trim_start_matches("ws://");
     let mut socket = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     socket.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).await.unwrap();

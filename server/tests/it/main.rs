@@ -3,9 +3,14 @@
 
 mod access;
 mod browser;
+mod closing;
 mod dashboard;
 mod figures;
+mod fuzz;
+mod hostile;
 mod http;
+mod logs;
+mod nodes;
 mod peers;
 mod rooms;
 mod signals;

@@ -7,10 +7,11 @@ use futures_util::{SinkExt, StreamExt};
 use lingua_protocol::{Base64, ErrorMessage, JobAssign, Json, SessionInitAck};
 use lingua_protocol::{ToNode, ToSession};
 use lingua_server::{Config, serve};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,11 +55,12 @@ pub(crate) fn register(id: &str, src: &str, tgt: &str, max_jobs: u16) -> String 
         let quoted: Vec<_> = tags.split(' ').map(|tag| format!("\"{tag}\"")).collect();
         quoted.join(",")
     };
+    let model = format!("nmt-{src}-{tgt}").replace(' ', "-");
     let (src, tgt) = (list(src), list(tgt));
     format!(
         r#"{{"type":"node_register","node_id":"{id}","version":"2.0.0","platform":"linux",
-        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[{{"model_id":"nmt-{src}-{tgt}","kind":"nmt",
-        "version":"1.0"}}],"capability_by_type":[],
+        "hardware":{{"cpu_cores":4,"memory_gb":16}},"installed_models":[
+        {{"model_id":"{model}","kind":"nmt","version":"1.0"}}],"capability_by_type":[],
         "features_supported":{{}},"accept_public_jobs":true,"max_jobs":{max_jobs},
         "language_capabilities":{{"asr_languages":[{src}],"semantic_languages":[{src}],
         "tts_languages":[{tgt}]}}}}"#
@@ -74,10 +76,10 @@ pub(crate) async fn refused(url: &str) -> u16 {
     }
 }
 
-struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    async fn open(url: &str, path: &str) -> Self {
+    pub(crate) async fn open(url: &str, path: &str) -> Self {
         Self(connect_async(format!("{url}{path}")).await.unwrap().0)
     }
 
@@ -85,8 +87,24 @@ impl Socket {
         self.0.send(Message::text(text)).await.unwrap();
     }
 
+    /// Sends any frame; tells whether the connection took it.
+    pub(crate) async fn send_frame(&mut self, frame: Message) -> bool {
+        self.0.send(frame).await.is_ok()
+    }
+
+    /// Says goodbye, which is answered by the same code where nothing else ended the socket.
+    pub(crate) async fn say_goodbye(&mut self) {
+        let goodbye = CloseFrame { code: 1000.into(), reason: "".into() };
+        self.send_frame(Message::Close(Some(goodbye))).await;
+    }
+
+    /// The stream beneath, for bytes that are no frame.
+    pub(crate) fn stream(&mut self) -> &mut MaybeTlsStream<TcpStream> {
+        self.0.get_mut()
+    }
+
     /// The code with which the socket is closed, whatever comes before.
-    async fn closed(&mut self) -> Option<u16> {
+    pub(crate) async fn closed(&mut self) -> Option<u16> {
         loop {
             let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
             match frame {
@@ -98,7 +116,7 @@ impl Socket {
     }
 
     /// The next text; absent when the socket is closed.
-    async fn hear(&mut self) -> Option<String> {
+    pub(crate) async fn hear(&mut self) -> Option<String> {
         loop {
             let frame = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("nothing came");
             match frame {
@@ -122,29 +140,81 @@ impl Node {
         socket.send(&register(id, src, tgt, max)).await;
         let ack = socket.hear().await.unwrap();
         assert!(matches!(ToNode::parse(&ack), Ok(ToNode::RegisterAck(_))), "{ack}");
-        let beat = format!(
-            r#"{{"type":"node_heartbeat","node_id":"{id}","timestamp":0,"resource_usage":
-            {{"cpu_percent":1,"mem_percent":1,"running_jobs":0}},"installed_services":[{{"service_id":"asr-1",
-            "type":"asr","device":"gpu","status":"running"}}],
-            "capability_by_type":[]}}"#
-        );
-        socket.send(&beat).await;
-        Self { socket, id: id.to_owned() }
+        let mut node = Self { socket, id: id.to_owned() };
+        node.beat(0, 1.0, "").await;
+        node
     }
 
     pub(crate) async fn hear(&mut self) -> Option<String> {
         self.socket.hear().await
     }
 
+    /// The next job; errors on the way are passed over.
     pub(crate) async fn job(&mut self) -> JobAssign<'static> {
-        let text = self.hear().await.expect("the socket lives");
-        match ToNode::parse(&text) {
-            Ok(ToNode::JobAssign(job)) => {
-                let audio = job.audio.clone().into_owned();
-                JobAssign { audio, ..own(job) }
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            match ToNode::parse(&text) {
+                Ok(ToNode::JobAssign(job)) => return own(job),
+                Ok(ToNode::Error(_)) => {}
+                other => panic!("no job: {other:?}"),
             }
-            other => panic!("no job: {other:?}"),
         }
+    }
+
+    /// The next message of a type, its text; others on the way are passed over.
+    pub(crate) async fn wait_for(&mut self, kind: &str) -> String {
+        loop {
+            let text = self.hear().await.expect("the socket lives");
+            if ToNode::parse(&text).unwrap().type_name() == kind {
+                return text;
+            }
+        }
+    }
+
+    pub(crate) async fn closed(&mut self) -> Option<u16> {
+        self.socket.closed().await
+    }
+
+    /// A heartbeat, with what it says of its services.
+    pub(crate) async fn beat(&mut self, running: u32, cpu: f32, services: &str) {
+        let beat = format!(
+            r#"{{"type":"node_heartbeat","node_id":"{}","timestamp":0,"resource_usage":
+            {{"cpu_percent":{cpu},"mem_percent":1,"running_jobs":{running}}},
+            "installed_services":[{{"service_id":"asr-1","type":"asr","device":"gpu",
+            "status":"running"}}],"capability_by_type":[{services}]}}"#,
+            self.id
+        );
+        self.socket.send(&beat).await;
+    }
+
+    pub(crate) async fn ack(&mut self, job: &JobAssign<'_>) {
+        let ack = format!(
+            r#"{{"type":"job_ack","job_id":"{}","attempt_id":{},"node_id":"{}","session_id":"{}",
+            "trace_id":"{}"}}"#,
+            job.job_id, job.attempt_id, self.id, job.session_id, job.trace_id
+        );
+        self.socket.send(&ack).await;
+    }
+
+    /// Says that there was no speech.
+    pub(crate) async fn answer_silence(&mut self, job: &JobAssign<'_>) {
+        let result = format!(
+            r#"{{"type":"job_result","job_id":"{}","attempt_id":{},"node_id":"{}","session_id":"{}",
+            "utterance_index":{},"success":true,"trace_id":"{}","extra":{{"reason":"ASR_EMPTY"}}}}"#,
+            job.job_id, job.attempt_id, self.id, job.session_id, job.utterance_index, job.trace_id
+        );
+        self.socket.send(&result).await;
+    }
+
+    /// Says that it could not do a job.
+    pub(crate) async fn fail(&mut self, job: &JobAssign<'_>, code: &str) {
+        let result = format!(
+            r#"{{"type":"job_result","job_id":"{}","attempt_id":{},"node_id":"{}","session_id":"{}",
+            "utterance_index":{},"success":false,"trace_id":"{}","error":{{"code":"{code}",
+            "message":"no","details":{{"service_id":"nmt-x","service_version":"1"}}}}}}"#,
+            job.job_id, job.attempt_id, self.id, job.session_id, job.utterance_index, job.trace_id
+        );
+        self.socket.send(&result).await;
     }
 
     pub(crate) async fn hears_first(&mut self, job: &JobAssign<'_>, text: &str) {
@@ -217,6 +287,16 @@ impl Client {
         Self { socket, session: String::new() }
     }
 
+    /// A socket between whose ends little fits.
+    pub(crate) async fn with_small_buffer(url: &str) -> Self {
+        let stream = TcpSocket::new_v4().unwrap();
+        stream.set_recv_buffer_size(4_096).unwrap();
+        let address = url.strip_prefix("ws://").unwrap().parse().unwrap();
+        let stream = MaybeTlsStream::Plain(stream.connect(address).await.unwrap());
+        let socket = client_async(format!("{url}/ws/session"), stream).await.unwrap().0;
+        Self { socket: Socket(socket), session: String::new() }
+    }
+
     pub(crate) async fn open(url: &str, src: &str, tgt: &str) -> Self {
         let chosen = format!(r#""src_lang":"{src}","tgt_lang":"{tgt}","trace_id":"t-1""#);
         Self::choosing(url, &chosen).await
@@ -270,6 +350,11 @@ impl Client {
         self.socket.hear().await
     }
 
+    /// Sends without reading; tells whether the connection took it.
+    pub(crate) async fn try_send(&mut self, text: &str) -> bool {
+        self.socket.send_frame(Message::text(text)).await
+    }
+
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         self.socket.closed().await
     }
@@ -295,6 +380,12 @@ impl Client {
         for _ in 0..chunks {
             self.chunk(session, audio(1), true).await;
         }
+    }
+
+    /// One chunk of so many packets of 20 ms.
+    pub(crate) async fn speak_long(&mut self, packets: usize) {
+        let session = self.session.clone();
+        self.chunk(&session, audio(packets), false).await;
     }
 
     async fn chunk(&mut self, session: &str, payload: String, is_final: bool) {

@@ -23,6 +23,7 @@ impl Message {
             Input::NodeOpened(_) => ("node opened", None),
             Input::Heartbeat(..) => ("heartbeat", None),
             Input::Drain(..) => ("drain", None),
+            Input::Acked(..) => ("ack", None),
             Input::Answer(..) => ("answer", None),
             Input::NodeClosed(_) => ("node closed", None),
             Input::Store(_, reply) => (reply_name(reply), None),

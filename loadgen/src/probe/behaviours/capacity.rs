@@ -57,16 +57,14 @@ pub(super) async fn full_nodes_refuse(stage: &Stage) -> Outcome {
     }
     node.answer(&job, "first").await;
     first.result(0, stage.times.prompt).await?;
-    let index = match &refused {
-        Some(_) => {
-            second.say(&[3]).await;
-            1
-        }
-        None => 0,
-    };
+    if refused.is_some() {
+        // What becomes of a refused session is another behaviour's.
+        second = stage.client().await?;
+        second.say(&[3]).await;
+    }
     let job = node.job(stage.times.prompt).await?;
     node.answer(&job, "second").await;
-    second.result(index, stage.times.prompt).await?;
+    second.result(0, stage.times.prompt).await?;
     Ok(match refused {
         Some(end) => format!("refused with {end}, then the free slot was used"),
         None => "waited for the slot".into(),

@@ -23,24 +23,25 @@ pub(super) async fn node_dies(stage: &Stage) -> Outcome {
     let mut heir = stage.node(4).await?;
     doomed.peer.order(Order::Drop).await;
     let died = Instant::now();
-    let mut ends = Vec::new();
-    while died.elapsed() < stage.times.settle && ends.len() < clients.len() {
+    let mut ends: Vec<Option<End>> = vec![None; clients.len()];
+    while died.elapsed() < stage.times.settle && ends.contains(&None) {
         if let Some(job) = heir.any_job(Duration::from_millis(100)).await {
             heir.answer(&job, "by the other node").await;
         }
-        for client in &mut clients {
-            if let Ok(end) = client.end_of(0, Duration::ZERO).await {
-                ends.push(end);
+        for (client, end) in clients.iter_mut().zip(&mut ends) {
+            if end.is_none() {
+                *end = client.end_of(0, Duration::ZERO).await.ok();
             }
         }
     }
-    let results = ends.iter().filter(|end| matches!(end, End::Result(_))).count();
-    match clients.len() - ends.len() {
+    let count = |wanted: fn(&Option<End>) -> bool| ends.iter().filter(|end| wanted(end)).count();
+    let results = count(|end| matches!(end, Some(End::Result(_))));
+    match count(Option::is_none) {
         0 => {
             let others = ends.len() - results;
             Ok(format!("{results} done by the other node, {others} told as errors"))
         }
-        open => fail!("{open} of {} jobs of the dead node had no end", clients.len()),
+        open => fail!("{open} of {} jobs of the dead node had no end", ends.len()),
     }
 }
 
@@ -71,14 +72,14 @@ pub(super) async fn heartbeats_stop(stage: &Stage) -> Outcome {
     silent.stop_heartbeat().await;
     pause(stage.times.presence).await;
     let mut other = stage.one_node(8).await?;
-    let mut client = stage.client().await?;
-    for index in 0..8 {
-        client.say(&[1]).await;
+    for n in 1..=8 {
+        let mut client = stage.client().await?;
+        client.say(&[n]).await;
         let Some(job) = other.any_job(stage.times.prompt).await else {
-            fail!("utterance {index} did not come to the node that has heartbeats");
+            fail!("job {n} did not come to the node that has heartbeats");
         };
         other.answer(&job, "alive").await;
-        client.result(index, stage.times.prompt).await?;
+        client.result(0, stage.times.prompt).await?;
     }
     match silent.any_job(Duration::ZERO).await {
         Some(_) => fail!("the node without heartbeats got a job"),

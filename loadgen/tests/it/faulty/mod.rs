@@ -173,7 +173,7 @@ impl Pace {
             pause: Duration::from_millis(500),
             presence: Duration::from_millis(1_500),
             job_timeout: Duration::from_millis(1_500),
-            newcomer: Duration::from_secs(10),
+            newcomer: Duration::from_secs(7),
             idle: Duration::from_millis(1_800),
         }
     }

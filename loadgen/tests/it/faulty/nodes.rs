@@ -151,11 +151,12 @@ impl Hub {
         if self.has(Fault::OldSocketEndsNew) {
             self.former.push((node.socket, id.to_owned()));
         }
-        if self.has(Fault::LosesJobsOfDeadNodes) {
-            return;
-        }
         for job in node.running {
-            self.again(&job, "NODE_UNAVAILABLE");
+            if self.has(Fault::LosesJobsOfDeadNodes) {
+                self.jobs.remove(&job);
+            } else {
+                self.again(&job, "NODE_UNAVAILABLE");
+            }
         }
     }
 

@@ -206,7 +206,10 @@ impl Hub {
         let loses = self.has(Fault::LosesAudioAtClose);
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.closed = true;
-        if !session.speech.is_empty() && !loses {
+        if loses {
+            session.speech.clear();
+        }
+        if !session.speech.is_empty() {
             self.cut(id, Cut::Pause);
         }
         self.leave_rooms(id);
