@@ -89,11 +89,13 @@ impl Hub {
             {
                 alarm.as_mut().reset(due);
             }
+            let mut more = false;
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
                         return;
                     }
+                    more = count == BATCH;
                     for event in events.drain(..) {
                         self.take(event);
                     }
@@ -106,8 +108,10 @@ impl Hub {
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
-            // The sockets that are ready go first: one look then finds all their events.
-            yield_now().await;
+            if !more {
+                // The sockets that are ready go first: the next look then finds all their events.
+                yield_now().await;
+            }
         }
     }
 
