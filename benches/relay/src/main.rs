@@ -107,7 +107,8 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Cmd::Serve { listen, row } => serve(listen, row),
         Cmd::Drive { target, row, load } => {
-            drive(row, load, target, Usage::of_this_process).map(|figures| println!("{figures}"))
+            // Of a server that it has not started it knows no process.
+            drive(row, load, target, || Ok(Usage::default())).map(|figures| println!("{figures}"))
         }
         Cmd::Compare { lingua, row, rounds, load } => {
             let rows = row.map_or_else(|| Row::ALL.to_vec(), |row| vec![row]);

@@ -61,7 +61,7 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 }
 
 /// What a process has used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// Seconds of processor time.
     pub(crate) cpu: f64,
