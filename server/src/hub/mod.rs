@@ -22,7 +22,6 @@ use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
-use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use crate::Config;
@@ -89,13 +88,11 @@ impl Hub {
             {
                 alarm.as_mut().reset(due);
             }
-            let mut more = false;
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
                         return;
                     }
-                    more = count == BATCH;
                     for event in events.drain(..) {
                         self.take(event);
                     }
@@ -107,10 +104,6 @@ impl Hub {
             }
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
-            }
-            if !more {
-                // The sockets that are ready go first: the next look then finds all their events.
-                yield_now().await;
             }
         }
     }
