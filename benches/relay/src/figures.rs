@@ -119,6 +119,11 @@ impl Figures {
         self.counted.translated as f64 / self.seconds
     }
 
+    /// Microseconds of both processes' processor time per job.
+    pub(crate) fn all_us(&self) -> f64 {
+        (self.server_cpu + self.driver_cpu) * 1e6 / self.counted.translated as f64
+    }
+
     /// Microseconds of the server's processor time per job.
     pub(crate) fn server_us(&self) -> f64 {
         self.server_cpu * 1e6 / self.counted.translated as f64

@@ -107,7 +107,8 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Cmd::Serve { listen, row } => serve(listen, row),
         Cmd::Drive { target, row, load } => {
-            drive(row, load, target, Usage::of_this_process).map(|figures| println!("{figures}"))
+            // Of a server that it has not started it knows no process.
+            drive(row, load, target, || Ok(Usage::default())).map(|figures| println!("{figures}"))
         }
         Cmd::Compare { lingua, row, rounds, load } => {
             let rows = row.map_or_else(|| Row::ALL.to_vec(), |row| vec![row]);
@@ -171,14 +172,19 @@ fn compare(programs: &[PathBuf], row: Row, rounds: u32, load: Load) -> Result<()
         for (program, ratios) in programs.iter().zip(&mut ratios) {
             let ours = turn(scheduler(program))?;
             println!("{row:?} {} {ours}", program.display());
-            ratios.push([ours.rate() / relay.rate(), relay.server_us() / ours.server_us()]);
+            ratios.push([
+                ours.rate() / relay.rate(),
+                relay.all_us() / ours.all_us(),
+                relay.server_us() / ours.server_us(),
+            ]);
         }
     }
     for (program, ratios) in programs.iter().zip(&ratios) {
-        let [rates, times] = [0, 1].map(|at| median(ratios.iter().map(|ratio| ratio[at])));
+        let [rates, all, server] = [0, 1, 2].map(|at| median(ratios.iter().map(|ratio| ratio[at])));
         let program = program.display();
         println!(
-            "{row:?} {program}: ratio of rates {rates:.2}, of the servers' time per job {times:.2}"
+            "{row:?} {program}: ratio of rates {rates:.2}, of jobs per processor second of both \
+             processes {all:.2}, of the servers alone {server:.2}"
         );
     }
     Ok(())

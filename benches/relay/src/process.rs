@@ -22,7 +22,9 @@ impl Server {
     pub(crate) fn start(mut command: Command) -> Result<Self, Failure> {
         let what = command.get_program().to_string_lossy().into_owned();
         let failed = |source| Failure::Start { what: what.clone(), source };
-        let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+        // Its log is not what is looked at here.
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(failed)?;
         let stdout = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
         let mut lines = BufReader::new(stdout).lines();
         let address = loop {
@@ -59,7 +61,7 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 }
 
 /// What a process has used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     /// Seconds of processor time.
     pub(crate) cpu: f64,

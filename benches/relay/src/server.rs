@@ -22,7 +22,7 @@ use crate::frames::{self, Row};
 const OUTBOX: usize = 256;
 
 /// The server's own setting.
-const READ_BUFFER: usize = 4 << 10;
+const READ_BUFFER: usize = 3 << 10;
 
 struct Relay {
     row: Row,

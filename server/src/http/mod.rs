@@ -29,7 +29,7 @@ use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
 /// Small, because there are thousands of sockets and frames are short.
-const READ_BUFFER: usize = 4 << 10;
+const READ_BUFFER: usize = 3 << 10;
 
 /// Short frames that leave together wait for each other up to so many bytes.
 const WRITE_BUFFER: usize = 4 << 10;
