@@ -6,6 +6,7 @@ mod failure;
 mod machine;
 mod own_server;
 mod progress;
+mod settings;
 mod trace;
 mod variants;
 

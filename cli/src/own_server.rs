@@ -20,7 +20,7 @@ impl OwnServer {
         };
         let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
         let mut child = Command::new(program)
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
