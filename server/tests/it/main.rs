@@ -7,6 +7,7 @@ mod dashboard;
 mod figures;
 mod http;
 mod logs;
+mod operations;
 mod peers;
 mod rooms;
 mod signals;
