@@ -299,3 +299,24 @@ fn speed(text: &str) -> Result<f64, String> {
         Err(format!("{text}: from 0.01 to 1000"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_sample_workflow_are_understood() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ci-example.yml");
+        let text = std::fs::read_to_string(path).unwrap();
+        let runs = text.lines().filter_map(|line| line.trim().strip_prefix("bin/"));
+        let commands: Vec<_> = runs.filter_map(|line| line.split_once("/lingua ")).collect();
+        assert!(commands.len() >= 6, "{commands:?}");
+        for (_, command) in commands {
+            let command = command.split(" | ").next().unwrap();
+            let words = std::iter::once("lingua").chain(command.split_whitespace());
+            Args::try_parse_from(words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
+    }
+}
