@@ -29,6 +29,8 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
             let mend = "choose another address and port with --listen";
             Failure::Usage(format!("--listen {listen}: {error}; {mend}"))
         })?;
+        // Whoever reads that it serves may order it to stop at once.
+        let stop = ordered_to_stop();
         let address = listener.local_addr().map_err(ServeError::Listen)?;
         print(&format!(
             "serving on {address}: policy {:?}\n\
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
             config.instance.policy,
             settings.shown(),
         ))?;
-        serve(config, listener, ordered_to_stop()).await?;
+        serve(config, listener, stop).await?;
         Ok(Code::Fine)
     })
 }
@@ -54,20 +56,25 @@ fn check(scheduler: &Scheduler) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ctrl-C, or SIGTERM from whoever runs the process.
-async fn ordered_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
+/// Ctrl-C, or SIGTERM from whoever runs the process: heard from this call on, waited for by what it
+/// gives.
+fn ordered_to_stop() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
-    {
+    let terminated = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+        signal(SignalKind::terminate())
+    };
+    async move {
+        let interrupted = tokio::signal::ctrl_c();
+        #[cfg(unix)]
+        if let Ok(mut terminated) = terminated {
             tokio::select! {
                 _ = interrupted => {}
                 _ = terminated.recv() => {}
             }
             return;
         }
+        // Without a handler the process dies of the signal, as any other does.
+        let _ = interrupted.await;
     }
-    // Without a handler the process dies of the signal, as any other does.
-    let _ = interrupted.await;
 }
