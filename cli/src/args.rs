@@ -6,6 +6,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
+use crate::settings::Flags;
+
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
 ///
 /// Start with:  lingua sim scenarios/nodes-100.toml
@@ -49,6 +51,12 @@ pub(crate) enum Command {
     /// Run a scenario over real sockets against a scheduler and judge it from outside.
     Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
+    ///
+    /// Dashboard at /dashboard, metrics for Prometheus at /metrics, liveness at /health, readiness
+    /// at /ready. SIGTERM drains: nothing new is admitted, what is under way is finished.
+    ///
+    /// A value may stand in a flag, in the environment, in the file of --config: the first of them
+    /// counts. Secrets are files, never values.
     Serve(Serve),
     /// See from outside whether a scheduler shows what any Lingua scheduler must.
     Probe(Probe),
@@ -91,35 +99,11 @@ pub(crate) struct Serve {
     /// Change one value, e.g. --set scheduler.policy=power-of-d.
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
     pub(crate) overrides: Vec<String>,
-    /// Address and port.
-    #[arg(long, default_value = "127.0.0.1:5010")]
-    pub(crate) listen: std::net::SocketAddr,
-    /// Concurrent jobs of a node that names no maximum.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) max_jobs: u16,
+    /// Settings (TOML, `key = value`): any flag below without its hyphens, such as max_jobs = 4.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) access: Access,
-}
-
-/// Who may open a socket. Without tokens the address must be a loopback one.
-#[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Access")]
-pub(crate) struct Access {
-    /// File with the token that clients show.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) session_token: Option<PathBuf>,
-    /// File with the key that signs the clients' JSON Web Tokens (HS256).
-    #[arg(long, value_name = "FILE", conflicts_with = "session_token")]
-    pub(crate) session_jwt_key: Option<PathBuf>,
-    /// File with the token that nodes show.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) node_token: Option<PathBuf>,
-    /// File with the key that signs the nodes' JSON Web Tokens (HS256).
-    #[arg(long, value_name = "FILE", conflicts_with = "node_token")]
-    pub(crate) node_jwt_key: Option<PathBuf>,
-    /// Show the operator's pages to other machines too.
-    #[arg(long)]
-    pub(crate) admin_anywhere: bool,
+    pub(crate) flags: Flags,
 }
 
 /// Opens a few nodes and sessions of its own, under private language codes, and judges what they
@@ -401,5 +385,26 @@ fn speed(text: &str) -> Result<f64, String> {
         Ok(speed)
     } else {
         Err(format!("{text}: from 0.01 to 1000"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_sample_workflow_are_understood() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ci-example.yml");
+        let text = std::fs::read_to_string(path).unwrap();
+        let runs = text.lines().filter_map(|line| line.trim().strip_prefix("bin/"));
+        let commands: Vec<_> = runs.filter_map(|line| line.split_once("/lingua ")).collect();
+        assert!(commands.len() >= 6, "{commands:?}");
+        for (_, command) in commands {
+            let command = command.split(" | ").next().unwrap();
+            let words = std::iter::once("lingua").chain(command.split_whitespace());
+            Args::try_parse_from(words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
     }
 }

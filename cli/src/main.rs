@@ -6,6 +6,7 @@ mod failure;
 mod live;
 mod machine;
 mod progress;
+mod settings;
 mod trace;
 mod variants;
 

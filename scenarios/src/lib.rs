@@ -24,7 +24,7 @@ mod validate;
 pub use csv_input::{Call, Calls};
 pub use dist::{Dist, Empirical, Sampler};
 pub use dur::{Dur, DurError};
-pub use error::{Error, Place};
+pub use error::{Error, Place, nearest};
 pub use import::{Imported, import};
 pub use load::{Loaded, costs_of};
 pub use model::*;

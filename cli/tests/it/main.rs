@@ -3,6 +3,7 @@
 
 mod independent_reader;
 mod probe;
+mod serve;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

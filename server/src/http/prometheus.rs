@@ -22,7 +22,7 @@ fn process(page: &mut Page, snapshot: &Snapshot, now_ms: i64, reads: u64) {
     let identity = &snapshot.instance;
     page.family("build_info", "gauge", "Always 1; the labels say which process this is.");
     let instance = identity.instance.to_string();
-    page.labelled("build_info", &[("instance", &instance), ("version", identity.version)], 1);
+    page.labelled("build_info", &[("instance_id", &instance), ("version", identity.version)], 1);
     let started_s = identity.started_at_ms as f64 / 1e3;
     page.gauge("start_time_seconds", "When the process started, Unix time.", started_s);
     let draining = u8::from(snapshot.draining);

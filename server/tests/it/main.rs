@@ -11,6 +11,7 @@ mod hostile;
 mod http;
 mod logs;
 mod nodes;
+mod operations;
 mod peers;
 mod rooms;
 mod signals;
