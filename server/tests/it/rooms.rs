@@ -26,7 +26,7 @@ fn join(code: &str, name: &str, lang: &str) -> String {
 /// A client that has opened a room, and the room's code.
 pub(crate) async fn host(url: &str, lang: Option<&str>) -> (Client, String) {
     let mut client = Client::open(url, "zh", "en").await;
-    let lang = lang.map_or("null".into(), |lang| format!("\"{lang}\""));
+    let lang = lang.map_or_else(|| "null".into(), |lang| format!("\"{lang}\""));
     let create = format!(r#"{{"type":"room_create","client_ts":1,"preferred_lang":{lang}}}"#);
     client.send(&create).await;
     let text = client.wait_for("room_create_ack").await;
