@@ -146,6 +146,12 @@ pub(crate) struct Probe {
     /// Probe a target that is not this machine.
     #[arg(long, requires = "target")]
     pub(crate) allow_remote: bool,
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) node_token: Option<PathBuf>,
     /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
     #[arg(long, value_name = "COMMAND", requires = "target")]
     pub(crate) drain: Option<String>,
@@ -174,6 +180,13 @@ pub(crate) struct Load {
     /// Times faster than real that talkers talk.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
     pub(crate) speed: f64,
+    /// Sockets of each group of bare jobs, each with one job at a time; absent: enough for one to
+    /// be free nearly always.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sockets: Option<u32>,
+    /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    pub(crate) max_lag_ms: u64,
     /// Write the expectations as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,

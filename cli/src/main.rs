@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod failure;
+mod live;
 mod machine;
 mod own_server;
 mod progress;

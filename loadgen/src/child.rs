@@ -61,37 +61,22 @@ pub enum ChildError {
 pub(crate) struct Scheduler {
     child: Child,
     pub(crate) address: SocketAddr,
+    program: Program,
 }
 
 impl Scheduler {
     pub(crate) async fn start(of: &Program) -> Result<Self, ChildError> {
-        let failed = |what: &str| {
-            let what = what.to_owned();
-            move |source| ChildError::Start { what, source }
-        };
-        let address = free_address().map_err(failed("a free port"))?;
-        let (out, err) = match &of.log {
-            Some(path) => {
-                let what = path.display().to_string();
-                let log = create(path).map_err(failed(&what))?;
-                let copy = log.try_clone().map_err(failed(&what))?;
-                (Stdio::from(log), Stdio::from(copy))
-            }
-            None => (Stdio::null(), Stdio::null()),
-        };
-        let at = address.to_string();
-        let child = Command::new(&of.program)
-            .args(of.arguments.iter().map(|argument| argument.replace("{address}", &at)))
-            .stdin(Stdio::null())
-            .stdout(out)
-            .stderr(err)
-            .spawn()
-            .map_err(failed(&of.program.display().to_string()))?;
-        let mut scheduler = Self { child, address };
+        let address = free_address()
+            .map_err(|source| ChildError::Start { what: "a free port".to_owned(), source })?;
+        Self::start_at(of, address).await
+    }
+
+    async fn start_at(of: &Program, address: SocketAddr) -> Result<Self, ChildError> {
+        let mut scheduler = Self { child: spawn(of, address)?, address, program: of.clone() };
         let patience = Instant::now() + START;
         while Instant::now() < patience {
             if let Ok(Some(status)) = scheduler.child.try_wait() {
-                let log = of.log.as_ref().map_or("nowhere".into(), |log| log.display().to_string());
+                let log = of.log.as_ref().map(|log| log.display().to_string()).unwrap_or_default();
                 return Err(ChildError::Ended { status: status.to_string(), log });
             }
             if timeout(START, is_healthy(address)).await.is_ok_and(|healthy| healthy) {
@@ -105,6 +90,20 @@ impl Scheduler {
     /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Kills it, as a crash would.
+    pub(crate) fn kill(&mut self) {
+        // Both fail only when it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again where it was.
+    pub(crate) async fn restart(&mut self) -> Result<(), ChildError> {
+        let (program, address) = (self.program.clone(), self.address);
+        *self = Self::start_at(&program, address).await?;
+        Ok(())
     }
 
     /// Asks it to end, and sees that it does.
@@ -124,17 +123,36 @@ impl Scheduler {
 
 impl Drop for Scheduler {
     fn drop(&mut self) {
-        // Both fail only when it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
+}
+
+fn spawn(of: &Program, address: SocketAddr) -> Result<Child, ChildError> {
+    let failed = |what: String| move |source| ChildError::Start { what, source };
+    let (out, err) = match &of.log {
+        Some(path) => {
+            let what = path.display().to_string();
+            let log = create(path).map_err(failed(what.clone()))?;
+            let copy = log.try_clone().map_err(failed(what))?;
+            (Stdio::from(log), Stdio::from(copy))
+        }
+        None => (Stdio::null(), Stdio::null()),
+    };
+    let at = address.to_string();
+    Command::new(&of.program)
+        .args(of.arguments.iter().map(|argument| argument.replace("{address}", &at)))
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err)
+        .spawn()
+        .map_err(failed(of.program.display().to_string()))
 }
 
 fn create(path: &Path) -> io::Result<File> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    File::create(path)
+    File::options().create(true).append(true).open(path)
 }
 
 /// A port that nobody has now. The scheduler takes it a moment later.

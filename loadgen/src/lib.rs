@@ -11,10 +11,15 @@ mod child;
 mod clock;
 mod context;
 mod fleet;
+mod gauge;
+mod judge;
 mod ledger;
+mod live;
 mod observer;
+mod outages;
 pub mod pacer;
 mod plan;
+mod preflight;
 pub mod probe;
 mod report;
 mod run;
@@ -31,6 +36,7 @@ use lingua_scenarios::Loaded;
 
 pub use audio::Codec;
 pub use child::{ChildError, Program};
+pub use live::{Snapshot, Watcher};
 pub use target::TargetError;
 
 /// Which scheduler is spoken to.
@@ -79,6 +85,24 @@ pub struct Options {
     pub codec: Option<Codec>,
     /// Times faster than real that talkers talk.
     pub speed: f64,
+    /// Sockets of each group of bare jobs; absent: enough for one to be free nearly always.
+    pub sockets: Option<u32>,
+    /// Latest that 99 % of frames may leave by the generator's own fault; beyond it the run is void.
+    pub lag_max: Duration,
+}
+
+impl Options {
+    /// The usual way of running against a target.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            profile: Profile::default(),
+            codec: None,
+            speed: 1.0,
+            sockets: None,
+            lag_max: Duration::from_millis(50),
+        }
+    }
 }
 
 /// Why a run could not be made at all.
@@ -102,8 +126,12 @@ pub enum LoadError {
 ///
 /// # Errors
 /// The run cannot begin. Whatever happens later is part of the report.
-pub fn run(loaded: &Loaded, options: &Options) -> Result<Artifacts, LoadError> {
+pub fn run(
+    loaded: &Loaded,
+    options: &Options,
+    watcher: &mut dyn Watcher,
+) -> Result<Artifacts, LoadError> {
     // One thread: it can drive thousands of jobs a second, and leaves the rest to the scheduler.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(run::run(loaded, options))
+    runtime.block_on(run::run(loaded, options, watcher))
 }

@@ -2,35 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use lingua_reports::load::{Chunks, Load, Sockets};
-use lingua_reports::metrics::{self, Bound};
+use lingua_reports::load::{Chunks, Load, Outage, Preflight, Shard, Sockets};
 use lingua_reports::run::{
     Artifacts, Kind, Latencies, Machine, PairRow, Run, SCHEMA_VERSION, ScenarioRef, SchedulerLoad,
     StoreLoad, Verdict,
 };
-use lingua_reports::{facts, summary};
+use lingua_reports::summary;
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::observer::Observer;
-use crate::{Options, Target};
+use crate::{Options, Target, judge};
+
+/// What was measured besides the accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Measured {
+    /// Books of nodes and of sessions, before they were closed.
+    pub(crate) books: (Sockets, Sockets),
+    pub(crate) preflight: Preflight,
+    /// Shares of one core: used, and waited for.
+    pub(crate) cpu: Option<f64>,
+    pub(crate) starved: Option<f64>,
+    pub(crate) kib_per_socket: Option<f64>,
+    pub(crate) outages: Vec<Outage>,
+    /// Why the run ended before its plan.
+    pub(crate) stopped: Option<String>,
+}
 
 pub(crate) fn artifacts(
     loaded: &Loaded,
     options: &Options,
     mut observer: Observer,
-    books: (Sockets, Sockets),
+    measured: Measured,
 ) -> Artifacts {
     let scenario = &loaded.scenario;
     let duration_s = scenario.duration.secs_f64() - scenario.warmup.secs_f64();
     let mut run = record(loaded, options, &observer, duration_s);
-    run.load = Some(load(&observer, books, duration_s));
+    let stopped = measured.stopped.clone();
+    run.load = Some(load(&observer, measured, duration_s));
     let timeseries = std::mem::take(&mut observer.series.rows);
     let node_jobs =
         observer.nodes.iter().map(|node| (node.name.clone(), node.max_jobs, node.jobs)).collect();
     let sample_s = observer.series.span_s();
     let histograms = observer.latencies.into_map();
     run.latency_ms = latencies(&histograms);
-    judge(&mut run, scenario);
+    judge::judge(&mut run, scenario, options, stopped);
     Artifacts {
         run,
         histograms,
@@ -138,12 +153,14 @@ fn pairs(scenario: &Scenario, observer: &Observer) -> Vec<PairRow> {
     rows
 }
 
-fn load(observer: &Observer, (nodes, sessions): (Sockets, Sockets), duration_s: f64) -> Load {
+fn load(observer: &Observer, measured: Measured, duration_s: f64) -> Load {
+    let (nodes, sessions) = measured.books;
     let chunks = &observer.chunks;
     let open = observer.open_chunks;
     let jobs = &observer.jobs;
     let sent = jobs.offered - jobs.never_sent;
     Load {
+        shard: Shard::default(),
         nodes,
         sessions,
         chunks: Chunks {
@@ -154,12 +171,20 @@ fn load(observer: &Observer, (nodes, sessions): (Sockets, Sockets), duration_s: 
             open,
             lost: chunks.sent.saturating_sub(chunks.in_jobs + chunks.in_refused + open),
         },
-        achieved: sent as f64 / jobs.offered.max(1) as f64,
+        achieved: if jobs.offered == 0 { 1.0 } else { sent as f64 / jobs.offered as f64 },
         planned_per_s: jobs.offered as f64 / duration_s,
         failed_by_cause: observer.failed_by_cause.clone(),
         timed_out_by_cause: observer.timed_out_by_cause.clone(),
         findings: findings(observer),
-        ..Load::default()
+        burstiness: observer.bursts.over(observer.counted_span()),
+        freezes: observer.freezes,
+        skew: observer.skew(),
+        own_lag_p99_ms: observer.latencies.own_lag_p99() as f64 / 1e6,
+        generator_cpu: measured.cpu,
+        generator_starved: measured.starved,
+        kib_per_socket: measured.kib_per_socket,
+        preflight: measured.preflight,
+        outages: measured.outages,
     }
 }
 
@@ -190,20 +215,5 @@ fn latencies(histograms: &BTreeMap<&'static str, hdrhistogram::Histogram<u64>>) 
         service: of("service"),
         send_lag: of("send_lag"),
         ..Latencies::default()
-    }
-}
-
-fn judge(run: &mut Run, scenario: &Scenario) {
-    let bound = |expect: &lingua_scenarios::Expect| Bound {
-        metric: expect.metric.clone(),
-        min: expect.min,
-        max: expect.max,
-    };
-    let bounds: Vec<Bound> = scenario.expect.iter().map(bound).collect();
-    run.expectations = metrics::evaluate(run, &bounds);
-    let missed: Vec<_> = run.expectations.iter().filter(|e| !e.met).cloned().collect();
-    for missed in &missed {
-        run.verdict = Verdict::ExpectationFailed;
-        run.reasons.push(format!("{} should be {}", missed.metric, facts::demand(missed)));
     }
 }

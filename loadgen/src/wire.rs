@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use lingua_protocol::{FromNode, FromSession};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A message as text.
 pub(crate) fn of_node<'a>(message: impl Into<FromNode<'a>>) -> String {
@@ -82,6 +82,10 @@ pub(crate) struct Assign<'a> {
     pub(crate) trace_id: Cow<'a, str>,
     #[serde(default)]
     pub(crate) is_manual_cut: Option<bool>,
+    #[serde(default)]
+    pub(crate) is_timeout_triggered: Option<bool>,
+    #[serde(default)]
+    pub(crate) is_max_duration_triggered: Option<bool>,
 }
 
 /// What a client hears, as far as it is judged.
@@ -132,7 +136,7 @@ pub(crate) fn leading_type(frame: &str) -> Option<&str> {
 }
 
 /// A job's result, as a node sends it.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct JobResult<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
@@ -142,13 +146,36 @@ pub(crate) struct JobResult<'a> {
     pub(crate) session_id: &'a str,
     pub(crate) utterance_index: u64,
     pub(crate) success: bool,
-    pub(crate) text_asr: &'a str,
-    pub(crate) text_translated: &'a str,
-    pub(crate) processing_time_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text_asr: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text_translated: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) processing_time_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<JobError<'a>>,
     pub(crate) trace_id: &'a str,
 }
 
-impl JobResult<'_> {
+/// Why a node did not do a job.
+#[derive(Debug, Serialize)]
+pub(crate) struct JobError<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) message: &'a str,
+}
+
+impl<'a> JobResult<'a> {
+    /// A result of nothing yet.
+    pub(crate) fn success() -> Self {
+        Self { kind: "job_result", success: true, ..Self::default() }
+    }
+
+    /// The same job, not done.
+    pub(crate) fn failed(self, code: &'a str, message: &'a str) -> Self {
+        let error = Some(JobError { code, message });
+        Self { success: false, error, ..self }
+    }
+
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::load::{Burstiness, Chunks, Freezes, Load, Preflight, Shard, Sockets};
+use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
 use crate::metrics::{Bound, blank, evaluate};
 use crate::run::{
     Affinity, Artifacts, BrokenSegments, Fairness, Jobs, Kind, Latencies, Machine, Oversold,
@@ -212,8 +212,12 @@ pub(crate) fn load() -> Load {
         timed_out_by_cause: counts(&[("no answer", 29)]),
         findings: counts(&[("foreign_jobs", 0), ("wrong_session", 3)]),
         freezes: Freezes { count: 1, longest_s: 5.02 },
-        generator_cpu: 0.93,
-        kib_per_socket: 11.4,
+        skew: Skew { nodes: 2, sigmas: 7.4 },
+        own_lag_p99_ms: 12.0,
+        generator_cpu: Some(0.93),
+        generator_starved: Some(0.02),
+        kib_per_socket: Some(11.4),
+        outages: vec![Outage { at_s: 30.0, down_s: 2.5, sockets: 1_100, back_s: 4.2 }],
         preflight: Preflight {
             descriptors_needed: 1164,
             descriptors_allowed: 1024,

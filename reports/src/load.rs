@@ -30,10 +30,18 @@ pub struct Load {
     pub findings: BTreeMap<String, u64>,
     /// Spans in which nothing came from the scheduler although answers were due.
     pub freezes: Freezes,
-    /// The generator's own share of one core, time average.
-    pub generator_cpu: f64,
-    /// The generator's resident memory at its largest, KiB per socket held.
-    pub kib_per_socket: f64,
+    /// How unevenly equal nodes got their jobs.
+    pub skew: Skew,
+    /// How late 99 % of frames left by the generator's own fault, at most, in milliseconds.
+    pub own_lag_p99_ms: f64,
+    /// The generator's own share of one core, time average; absent: the system does not tell.
+    pub generator_cpu: Option<f64>,
+    /// Share of the time that the generator waited for a core; absent: the system does not tell.
+    pub generator_starved: Option<f64>,
+    /// What opening the sockets added to the generator's resident memory, KiB per socket.
+    pub kib_per_socket: Option<f64>,
+    /// Crashes of the scheduler that the scenario planned.
+    pub outages: Vec<Outage>,
     /// What the system allows, against what was needed.
     pub preflight: Preflight,
 }
@@ -113,6 +121,28 @@ pub struct Freezes {
     pub count: u64,
     /// The longest, seconds.
     pub longest_s: f64,
+}
+
+/// Unevenness over equal nodes, beyond chance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Skew {
+    /// Nodes more than six standard deviations above the mean of their equals.
+    pub nodes: u64,
+    /// The busiest node's distance from that mean, in standard deviations of chance.
+    pub sigmas: f64,
+}
+
+/// One crash of the scheduler.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it was killed, seconds from the start.
+    pub at_s: f64,
+    /// Until it answered again, seconds.
+    pub down_s: f64,
+    /// Sockets that it held.
+    pub sockets: u64,
+    /// From then until 99 % of these were open again, seconds.
+    pub back_s: f64,
 }
 
 /// Limits of the system.

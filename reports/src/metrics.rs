@@ -203,7 +203,12 @@ pub(crate) fn blank() -> Run {
         inputs: BTreeMap::new(),
         expectations: Vec::new(),
         events: 0,
-        load: Some(Load::default()),
+        load: Some(Load {
+            generator_cpu: Some(0.0),
+            generator_starved: Some(0.0),
+            kib_per_socket: Some(0.0),
+            ..Load::default()
+        }),
     }
 }
 

@@ -64,7 +64,6 @@ local function fence(former)
   local n = node(tonumber(former[2]))
   if n and redis.call('HDEL', n.leases_key, former[5]) == 1 then
     n.leased = n.leased - 1
-    sweep_node(n)
     room_changed(n)
   end
   end_answer(KEYS[1], former[5])
@@ -95,7 +94,7 @@ local function scan_classes(classes)
   local start = pick(word, total)
   local strangers = {}
   local found = nil
-  for step = 0, total - 1 do
+  for step = 0, total - 1 do -- once around
     local rank = (start + step) % total
     local at = 1
     while rank >= classes[at].free do
@@ -137,7 +136,6 @@ if former and (former[7] == '0' or tonumber(former[7]) > now) then
 end
 
 local tried = 0
-local full = false
 local affinity = NONE
 
 local function granted(n, via)
@@ -157,7 +155,6 @@ if ARGV[13] == '1' then
     local no = OFFLINE
     if is_current(n, generation) then no = why_not(n, needs, excluded) end
     if not no then return granted(n, VIA_AFFINITY) end
-    full = full or no == FULL
     affinity = MISSED + no
   end
 end
@@ -165,10 +162,8 @@ end
 local function try(num, via)
   tried = tried + 1
   local n = node(num)
-  local no = why_not(n, needs, excluded)
-  if not no then return granted(n, via) end
-  full = full or no == FULL
-  return nil
+  if why_not(n, needs, excluded) then return nil end
+  return granted(n, via)
 end
 
 if preferred >= 0 then
@@ -185,7 +180,7 @@ if word >= 0 then
   local n = scan(classes)
   if n then return granted(n, VIA_SCAN) end
 end
-local members = 0
-for _, class in ipairs(classes) do members = members + (read('ZCARD', class.key) or 0) end
-local none = not full and members == 0
-return answer(none and NO_FITTING_NODE or ALL_FULL, affinity, tried)
+for _, class in ipairs(classes) do
+  if read('EXISTS', class.key) == 1 then return answer(ALL_FULL, affinity, tried) end
+end
+return answer(NO_FITTING_NODE, affinity, tried)

@@ -12,7 +12,7 @@ local total = read('ZCARD', KEYS[1]) or 0
 if total == 0 then return answer() end
 local start, excluded, most = pick(tonumber(ARGV[2]), total), ARGV[3], tonumber(ARGV[4])
 local found = {}
-for step = 0, total - 1 do
+for step = 0, total - 1 do -- once around
   local rank = (start + step) % total
   local num = tonumber(redis.call('ZRANGE', KEYS[1], rank, rank)[1])
   if num and not string.find(excluded, '|' .. num .. '|', 1, true) then

@@ -26,7 +26,7 @@ n.unleased = math.min(beyond, n.unleased_before)
 n.unleased_before = beyond
 if busiest >= 0 then
   n.usage_known_at = now
-  n.overused = USAGE_MAX >= 0 and busiest >= USAGE_MAX
+  n.overused = busiest >= USAGE_MAX
 elseif now - n.usage_known_at > USAGE_LIFE then
   n.overused = false
 end

@@ -204,7 +204,7 @@ fn rules(config: &StateConfig) -> String {
         config.lease.0,
         config.unconfirmed.0,
         config.answer_life.0,
-        config.usage_max.map_or(-1, i32::from),
+        config.usage_max.map_or(u32::MAX, u32::from),
         config.shard_size,
     )
 }

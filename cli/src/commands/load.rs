@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lingua_loadgen::{Codec, Options, Program, Target};
 use lingua_reports::{files, junit, terminal};
@@ -10,6 +10,7 @@ use lingua_scenarios::Loaded;
 
 use crate::args::{Audio, Load, Profile};
 use crate::failure::{Code, Failure, print};
+use crate::live::Live;
 use crate::machine;
 
 pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
@@ -19,7 +20,6 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
     }
     let dir = out_dir(args, &loaded);
     let options = Options {
-        target: target(args, &dir)?,
         profile: match args.profile {
             Profile::Lingua => lingua_loadgen::Profile::Lingua,
             Profile::Deployed => lingua_loadgen::Profile::Deployed,
@@ -29,9 +29,12 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
             Audio::Pcm16 => Codec::Pcm16,
         }),
         speed: args.speed,
+        sockets: args.sockets,
+        lag_max: Duration::from_millis(args.max_lag_ms),
+        ..Options::new(target(args, &dir)?)
     };
     let started = Instant::now();
-    let mut artifacts = lingua_loadgen::run(&loaded, &options)?;
+    let mut artifacts = lingua_loadgen::run(&loaded, &options, &mut Live::new())?;
     artifacts.machine = machine::describe(&artifacts.run, started.elapsed(), 1);
     print(&terminal::summary(&artifacts.run, std::io::stdout().is_terminal()))?;
     files::write_dir(&dir, &artifacts)?;

@@ -4,7 +4,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lingua_loadgen::probe::{self, Commands, Plan, Progress, Report, Target, Times, Verdict};
+use lingua_loadgen::probe::{
+    self, Commands, Plan, Progress, Report, Target, Times, Tokens, Verdict,
+};
 use lingua_server::ServeError;
 
 use crate::args::Probe;
@@ -28,7 +30,11 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
             None => Some(OwnServer::start()?),
         };
         let url = own.as_ref().map_or(args.target.as_deref().unwrap_or(""), OwnServer::url);
-        let target = Target::resolve(url).await?;
+        let tokens = Tokens {
+            session: token(args.session_token.as_deref())?,
+            node: token(args.node_token.as_deref())?,
+        };
+        let target = Target::resolve(url).await?.with_tokens(tokens);
         if !target.is_loopback() && !args.allow_remote {
             let message = format!(
                 "--target {target} is not this machine: add --allow-remote if it may be probed \
@@ -62,6 +68,16 @@ fn code(report: &Report) -> Code {
         0 => Code::Fine,
         _ => Code::ExpectationFailed,
     }
+}
+
+/// The text of a file, without the line end.
+fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
+    let read = |file: &Path| {
+        std::fs::read_to_string(file)
+            .map(|text| text.trim_end().to_owned())
+            .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))
+    };
+    file.map(read).transpose()
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {

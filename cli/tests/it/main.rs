@@ -1,6 +1,8 @@
 //! The command as a person and a script meet it: output, files, exit codes.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod probe;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

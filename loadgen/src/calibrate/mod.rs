@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite;
 use crate::child::Scheduler;
 use crate::socket::ConnectError;
 use crate::target::Address;
-use crate::{ChildError, LoadError, Options, Profile, Target, TargetError, run};
+use crate::{ChildError, LoadError, Options, Target, TargetError, run};
 use cpu::Process;
 use fit::{Spread, lateness};
 use peers::Peer;
@@ -230,13 +230,8 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
 /// The dispatch latencies of a small run, hangover taken off.
 async fn dispatches(address: &Address, scenario: &str) -> Result<Histogram<u64>, CalibrateError> {
     let loaded: Loaded = scenario.parse().map_err(LoadError::Scenario)?;
-    let options = Options {
-        target: Target::Url(address.base.clone()),
-        profile: Profile::Lingua,
-        codec: None,
-        speed: 1.0,
-    };
-    let mut histograms = run::run(&loaded, &options).await?.histograms;
+    let options = Options::new(Target::Url(address.base.clone()));
+    let mut histograms = run::run(&loaded, &options, &mut ()).await?.histograms;
     let found = histograms.remove("dispatch_net").unwrap_or_else(latency_histogram);
     if found.len() < 100 {
         return Err(CalibrateError::TooFew { count: found.len() });

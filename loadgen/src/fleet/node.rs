@@ -1,26 +1,25 @@
-//! One fake node: it registers, reports, works and answers.
+//! One fake node: it registers, reports, works and answers, unless something befalls it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lingua_protocol::{
-    Features, Hardware, JobCancel, Language, LanguageCapabilities, LanguageList, List, MaxJobs,
-    NodeHeartbeat, NodeId, NodeRegister, Real, ResourceUsage, ShortText, ToNode,
-};
+use lingua_protocol::{JobCancel, ToNode};
 use lingua_scenarios::streams::{Purpose, Stream, mix};
-use lingua_scenarios::{NodeGroup, Sampler};
+use lingua_scenarios::{Dist, Dur, Sampler};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 
+use super::messages::Identity;
+use super::upsets::Upset;
 use super::work::{Desk, Job};
-use crate::clock::unix_ms;
 use crate::context::{Context, Phase, closing};
 use crate::ledger::{Closed, Kind};
 use crate::observer::Assigned;
 use crate::pacer::{Alarm, NEVER, Nanos};
 use crate::socket::Socket;
-use crate::tag::{Answer, Found, chunks_of};
+use crate::tag::{Found, chunks_of};
 use crate::wire;
 
 /// First wait before connecting again, doubled up to the last.
@@ -28,31 +27,68 @@ const BACKOFF: Duration = Duration::from_secs(5);
 const BACKOFF_MAX: Duration = Duration::from_secs(60);
 /// Longest wait for the answer to a registration.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long work takes that a missing model makes impossible.
+const NO_MODEL: Nanos = 1_000_000;
+
+/// Why a node is without its socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Parting {
+    /// The run is over, or the node has withdrawn from it.
+    Over,
+    /// The socket is gone.
+    Lost,
+    /// It dropped the socket itself, and is back after so long.
+    Away(Duration),
+}
 
 pub(super) struct Node {
     context: Arc<Context>,
-    group: Arc<NodeGroup>,
+    identity: Identity,
     service: Sampler,
     stream: Stream,
-    name: String,
     number: u32,
     alarm: Alarm,
     next_beat: Nanos,
     desk: Desk,
+    /// What is still to befall it, in times of the plan.
+    upsets: VecDeque<(Dur, Upset)>,
+    leaves: Option<Dur>,
+    silent: bool,
+    slow: f64,
+    lacks_model: bool,
+    loses_beats: f64,
+    answers_twice: f64,
+    /// The answer to a job that is not of this run, after which it withdraws.
+    refused: Option<String>,
 }
 
 impl Node {
-    pub(super) fn new(context: Arc<Context>, group: Arc<NodeGroup>, name: String) -> Self {
-        let number = context.observer().add_node(name.clone(), group.max_jobs);
+    pub(super) fn new(
+        context: Arc<Context>,
+        identity: Identity,
+        index: u32,
+        upsets: Vec<(Dur, Upset)>,
+    ) -> Self {
+        let group = identity.group.clone();
+        let name = identity.name.clone();
+        let number = context.observer().add_node(name, group.max_jobs, index);
+        let mut stream = context.streams.stream(Purpose::Nodes, number.into());
         Self {
+            leaves: draw(group.uptime.as_ref(), &mut stream),
+            stream,
             service: group.service_time.sampler(),
-            stream: context.streams.stream(Purpose::Nodes, number.into()),
             alarm: context.pacer.alarm(),
             desk: Desk::new(group.max_jobs),
             next_beat: NEVER,
+            upsets: upsets.into(),
+            silent: false,
+            slow: 1.0,
+            lacks_model: false,
+            loses_beats: 0.0,
+            answers_twice: 0.0,
+            refused: None,
             context,
-            group,
-            name,
+            identity,
             number,
         }
     }
@@ -62,15 +98,22 @@ impl Node {
         let mut phase = self.context.phase.subscribe();
         let mut backoff = BACKOFF;
         loop {
+            let mut parting = Parting::Lost;
             if let Some(mut socket) = self.join().await {
                 backoff = BACKOFF;
-                if self.serve(&mut socket, &mut phase).await.is_none() {
-                    return;
-                }
+                parting = self.serve(&mut socket, &mut phase).await;
+                self.forget_jobs();
             }
-            // Jitter keeps a herd of reconnecting nodes apart.
-            let wait = backoff.mul_f64(0.5 + self.stream.uniform());
-            backoff = (backoff * 2).min(BACKOFF_MAX);
+            let wait = match parting {
+                Parting::Over => return,
+                Parting::Away(span) => span,
+                Parting::Lost => {
+                    // Jitter keeps a herd of reconnecting nodes apart.
+                    let wait = backoff.mul_f64(0.5 + self.stream.uniform());
+                    backoff = (backoff * 2).min(BACKOFF_MAX);
+                    wait
+                }
+            };
             tokio::select! {
                 () = sleep(wait) => {}
                 () = closing(&mut phase) => return,
@@ -78,12 +121,22 @@ impl Node {
         }
     }
 
+    /// Work is gone with the socket, as a real node's is.
+    fn forget_jobs(&mut self) {
+        self.desk.clear();
+        let now = self.context.clock.now();
+        let mut observer = self.context.observer();
+        let account = &mut observer.nodes[self.number as usize];
+        account.connected = false;
+        account.hold(0, now);
+    }
+
     /// Opens a socket and registers.
     async fn join(&mut self) -> Option<Socket> {
         let context = self.context.clone();
         let mut socket = context.open(Kind::Node, self.number).await.ok()?;
         let hello = async {
-            socket.send(wire::of_node(self.registration()?)).await.ok()?;
+            socket.send(self.identity.registration()?).await.ok()?;
             loop {
                 let Message::Text(text) = socket.next().await?.ok()? else { continue };
                 if let Ok(ToNode::RegisterAck(_)) = ToNode::parse(text.as_str()) {
@@ -91,57 +144,123 @@ impl Node {
                 }
             }
         };
-        match timeout(PATIENCE, hello).await {
-            Ok(Some(())) => Some(socket),
-            Ok(None) => {
-                context.ledger.closed(Kind::Node, &Closed::Silently);
-                None
+        let greeted = timeout(PATIENCE, hello).await;
+        let closed = match greeted {
+            Ok(Some(())) => return Some(socket),
+            Ok(None) => Closed::Silently,
+            Err(_) => Closed::ByUs,
+        };
+        context.ledger.closed(Kind::Node, &closed);
+        None
+    }
+
+    /// Works until the socket is gone.
+    async fn serve(&mut self, socket: &mut Socket, phase: &mut watch::Receiver<Phase>) -> Parting {
+        let context = self.context.clone();
+        self.next_beat = context.clock.now();
+        context.observer().nodes[self.number as usize].connect(self.next_beat);
+        loop {
+            if let Some(refusal) = self.refused.take() {
+                // Gone either way.
+                let _ = socket.send(refusal).await;
+                return self.close(socket, Parting::Over).await;
             }
-            Err(_) => {
+            self.alarm.set(self.due(phase));
+            let acted = tokio::select! {
+                // Who hangs does not read either, and answers no ping.
+                frame = socket.next(), if !self.silent => {
+                    let closed = match frame {
+                        Some(Ok(Message::Text(text))) => {
+                            self.take(text.as_str());
+                            continue;
+                        }
+                        Some(Ok(Message::Close(frame))) => Closed::by_scheduler(frame),
+                        Some(Ok(_)) => continue,
+                        None | Some(Err(_)) => Closed::Silently,
+                    };
+                    context.ledger.closed(Kind::Node, &closed);
+                    return Parting::Lost;
+                }
+                () = self.alarm.rings() => true,
+                changed = phase.changed() => {
+                    if changed.is_err() || *phase.borrow_and_update() == Phase::Closing {
+                        return self.close(socket, Parting::Over).await;
+                    }
+                    false
+                }
+            };
+            if !acted {
+                continue;
+            }
+            if let Some(span) = self.suffer(phase) {
+                // Dropped without a close frame: that is what a crash looks like.
                 context.ledger.closed(Kind::Node, &Closed::ByUs);
-                None
+                return Parting::Away(span);
+            }
+            if !self.silent && self.act(socket).await.is_none() {
+                context.ledger.closed(Kind::Node, &Closed::Silently);
+                return Parting::Lost;
             }
         }
     }
 
-    /// Works until the socket is gone; absent when the run is over.
-    async fn serve(
-        &mut self,
-        socket: &mut Socket,
-        phase: &mut watch::Receiver<Phase>,
-    ) -> Option<Closed> {
-        let context = self.context.clone();
-        context.observer().nodes[self.number as usize].connected = true;
-        self.next_beat = context.clock.now();
-        let closed = loop {
-            self.alarm.set(self.next_beat.min(self.desk.due()));
-            tokio::select! {
-                frame = socket.next() => match frame {
-                    Some(Ok(Message::Text(text))) => self.take(text.as_str()),
-                    Some(Ok(Message::Close(frame))) => break Closed::by_scheduler(frame),
-                    Some(Ok(_)) => {}
-                    None | Some(Err(_)) => break Closed::Silently,
-                },
-                () = self.alarm.rings() => {
-                    if self.act(socket).await.is_none() {
-                        break Closed::Silently;
-                    }
+    async fn close(&self, socket: &mut Socket, parting: Parting) -> Parting {
+        socket.close().await;
+        self.context.ledger.closed(Kind::Node, &Closed::ByUs);
+        parting
+    }
+
+    /// When there is something to do, or something happens.
+    fn due(&self, phase: &watch::Receiver<Phase>) -> Nanos {
+        let upset = self.upsets.front().map(|(at, _)| *at).into_iter().chain(self.leaves).min();
+        let upset = match (*phase.borrow(), upset) {
+            (Phase::Running(start), Some(at)) => start.saturating_add(at.nanos()),
+            _ => NEVER,
+        };
+        let work = if self.silent { NEVER } else { self.next_beat.min(self.desk.due()) };
+        upset.min(work)
+    }
+
+    /// Takes what befalls it by now; the span that it is away, if it drops its socket.
+    fn suffer(&mut self, phase: &watch::Receiver<Phase>) -> Option<Duration> {
+        let Phase::Running(start) = *phase.borrow() else { return None };
+        let since = self.context.clock.now().saturating_sub(start);
+        if self.leaves.is_some_and(|at| at.nanos() <= since) && self.desk.held() == 0 {
+            let group = self.identity.group.clone();
+            let away = draw(group.downtime.as_ref(), &mut self.stream);
+            let away = Duration::from_nanos(away.map_or(BACKOFF.as_nanos() as u64, Dur::nanos));
+            let back = Dur::from_micros((since + away.as_nanos() as u64) / 1_000);
+            let stay = draw(group.uptime.as_ref(), &mut self.stream);
+            self.leaves = stay.map(|stay| Dur::from_micros(back.micros() + stay.micros()));
+            return Some(away);
+        }
+        while let Some(&(at, upset)) = self.upsets.front() {
+            if at.nanos() > since {
+                break;
+            }
+            self.upsets.pop_front();
+            match upset {
+                Upset::Crash(span) => return Some(Duration::from_nanos(span.nanos())),
+                Upset::Drops => return Some(Duration::ZERO),
+                Upset::Silent(false) if self.silent => {
+                    self.silent = false;
+                    return Some(Duration::ZERO);
                 }
-                () = closing(phase) => {
-                    socket.close().await;
-                    context.ledger.closed(Kind::Node, &Closed::ByUs);
-                    return None;
+                Upset::Silent(silent) => self.silent = silent,
+                Upset::Slow(factor) => self.slow = factor,
+                Upset::LacksModel(lacks) => self.lacks_model = lacks,
+                Upset::LosesBeats(share) => self.loses_beats = share,
+                Upset::AnswersTwice(share) => self.answers_twice = share,
+                Upset::MaxJobs(max_jobs) => {
+                    let max_jobs = max_jobs.unwrap_or(self.identity.group.max_jobs);
+                    let now = self.context.clock.now();
+                    self.desk.set_slots(max_jobs, now);
+                    self.context.observer().nodes[self.number as usize].limit(max_jobs, now);
+                    self.next_beat = now;
                 }
             }
-        };
-        context.ledger.closed(Kind::Node, &closed);
-        // Its jobs are not answered: a real node's work is gone with its socket, too.
-        self.desk.clear();
-        let mut observer = context.observer();
-        let node = &mut observer.nodes[self.number as usize];
-        node.connected = false;
-        node.hold(0, context.clock.now());
-        Some(closed)
+        }
+        None
     }
 
     fn take(&mut self, frame: &str) {
@@ -178,6 +297,7 @@ impl Node {
             }
             Found::Foreign => {
                 self.context.observer().findings.foreign_jobs += 1;
+                self.refused = Some(self.identity.refusal(assign));
                 return;
             }
         };
@@ -185,18 +305,19 @@ impl Node {
             span,
             index: assign.utterance_index,
             attempt: assign.attempt_id,
+            node: self.number,
             manual: assign.is_manual_cut.unwrap_or(false),
+            timeout: assign.is_timeout_triggered.unwrap_or(false),
+            duration: assign.is_max_duration_triggered.unwrap_or(false),
             at,
         };
-        let planned = self.context.observer().assigned(&told);
-        let uniform = if planned >= 0.0 {
-            planned
-        } else {
+        let duty = self.context.observer().assigned(&told);
+        let uniform = duty.work.unwrap_or_else(|| {
             let key = mix(u64::from(span.session) << 32 | u64::from(span.first));
             self.context.streams.uniform(Purpose::Service, key, assign.attempt_id.into())
-        };
-        let speech = span.audio_us as f64 * 1_000.0;
-        let work = self.service.sample(uniform).nanos() as f64 + speech * self.group.speech_factor;
+        });
+        let speech = span.audio_us as f64 * 1_000.0 * self.identity.group.speech_factor;
+        let work = self.service.sample(uniform).nanos() as f64 * self.slow + speech;
         let job = Job {
             job_id: assign.job_id.as_ref().into(),
             attempt: assign.attempt_id,
@@ -206,7 +327,9 @@ impl Node {
             session: span.session,
             first: span.first,
             last: span.last,
-            work: work as Nanos,
+            buffered: duty.buffered,
+            lacks_model: self.lacks_model,
+            work: if self.lacks_model { NO_MODEL } else { work as Nanos },
         };
         self.desk.take(job, at);
         self.tell_level(at);
@@ -221,107 +344,34 @@ impl Node {
     async fn act(&mut self, socket: &mut Socket) -> Option<()> {
         let now = self.context.clock.now();
         while let Some(job) = self.desk.done(now) {
-            {
-                let mut observer = self.context.observer();
-                observer.answered(job.session, job.first);
-                observer.nodes[self.number as usize].hold(self.desk.held(), now);
+            self.tell_level(now);
+            if job.buffered {
+                continue;
             }
-            socket.send(self.result(&job)).await.ok()?;
+            self.context.observer().answered(job.session, job.first, now);
+            let result = self.identity.result(&job);
+            if self.answers_twice > 0.0 && self.stream.uniform() < self.answers_twice {
+                socket.send(result.clone()).await.ok()?;
+            }
+            socket.send(result).await.ok()?;
         }
         if self.next_beat <= now {
-            let share = self.group.heartbeat_jitter;
+            let group = &self.identity.group;
+            let share = group.heartbeat_jitter;
             let jitter = 1.0 - share + 2.0 * share * self.stream.uniform();
-            self.next_beat = now + (self.group.heartbeat.nanos() as f64 * jitter) as Nanos;
-            let beat = self.heartbeat()?;
+            self.next_beat = now + (group.heartbeat.nanos() as f64 * jitter) as Nanos;
+            if self.loses_beats > 0.0 && self.stream.uniform() < self.loses_beats {
+                return Some(());
+            }
             self.context.observer().heartbeats += 1;
-            socket.send(beat).await.ok()?;
+            let beat = self.identity.heartbeat(self.desk.held(), self.desk.slots());
+            socket.send(beat?).await.ok()?;
         }
         Some(())
     }
+}
 
-    fn result(&self, job: &Job) -> String {
-        let answer = Answer {
-            run: self.context.run,
-            session: job.session,
-            first: job.first,
-            last: job.last,
-            attempt: job.attempt,
-        };
-        let text = answer.to_string();
-        wire::JobResult {
-            kind: "job_result",
-            job_id: &job.job_id,
-            attempt_id: job.attempt,
-            node_id: &self.name,
-            session_id: &job.session_id,
-            utterance_index: job.index,
-            success: true,
-            text_asr: &text,
-            text_translated: &text,
-            processing_time_ms: job.work / 1_000_000,
-            trace_id: &job.trace_id,
-        }
-        .to_json()
-    }
-
-    fn languages(&self) -> Option<LanguageCapabilities> {
-        let list = |tags: &[String]| -> Option<LanguageList> {
-            let tags: Vec<Language> =
-                tags.iter().map(|tag| Language::new(tag)).collect::<Result<_, _>>().ok()?;
-            LanguageList::new(tags).ok()
-        };
-        Some(LanguageCapabilities {
-            asr_languages: Some(list(&self.group.asr)?),
-            semantic_languages: Some(list(
-                self.group.semantic.as_ref().unwrap_or(&self.group.asr),
-            )?),
-            tts_languages: Some(list(&self.group.tts)?),
-            semantic_core_ready: Some(true),
-        })
-    }
-
-    fn max_jobs(&self) -> Option<MaxJobs> {
-        let told = self.context.profile.tells_max_jobs();
-        told.then(|| MaxJobs::new(self.group.max_jobs as u16).ok()).flatten()
-    }
-
-    fn registration(&self) -> Option<NodeRegister<'static>> {
-        Some(NodeRegister {
-            node_id: NodeId::new(&self.name).ok(),
-            version: ShortText::cut("2.0.0"),
-            capability_schema_version: Some(ShortText::cut("2.0")),
-            platform: ShortText::cut("linux"),
-            hardware: Hardware { cpu_cores: 4, memory_gb: 16, gpus: None },
-            installed_models: List::default(),
-            installed_services: None,
-            capability_by_type: List::default(),
-            features_supported: Features::default(),
-            advanced_features: None,
-            accept_public_jobs: true,
-            language_capabilities: Some(self.languages()?),
-            max_jobs: self.max_jobs(),
-        })
-    }
-
-    fn heartbeat(&self) -> Option<String> {
-        Some(wire::of_node(NodeHeartbeat {
-            node_id: NodeId::new(&self.name).ok()?,
-            timestamp: unix_ms(),
-            resource_usage: ResourceUsage {
-                cpu_percent: Real::new(self.group.cpu.unwrap_or(-1.0))?,
-                gpu_percent: None,
-                gpu_mem_percent: None,
-                mem_percent: Real::new(-1.0)?,
-                running_jobs: self.desk.held(),
-            },
-            installed_models: None,
-            installed_services: List::default(),
-            capability_by_type: List::default(),
-            rerun_metrics: None,
-            asr_metrics: None,
-            processing_metrics: None,
-            language_capabilities: Some(self.languages()?),
-            max_jobs: self.max_jobs(),
-        }))
-    }
+/// A time drawn from a distribution, if there is one.
+fn draw(of: Option<&Dist>, stream: &mut Stream) -> Option<Dur> {
+    of.map(|dist| dist.sample(stream.uniform()))
 }

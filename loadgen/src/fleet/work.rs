@@ -18,6 +18,10 @@ pub(super) struct Job {
     pub(super) session: u32,
     pub(super) first: u32,
     pub(super) last: u32,
+    /// Kept for the session's next job, and not answered.
+    pub(super) buffered: bool,
+    /// The node has not got the model that it needs.
+    pub(super) lacks_model: bool,
     /// How long it takes.
     pub(super) work: Nanos,
 }
@@ -34,6 +38,17 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(slots: u32) -> Self {
         Self { slots: slots as usize, running: Vec::new(), queued: VecDeque::new() }
+    }
+
+    /// Jobs that it works on at once.
+    pub(super) fn slots(&self) -> u32 {
+        self.slots as u32
+    }
+
+    /// From now on it works on so many at once; what it has begun it ends.
+    pub(super) fn set_slots(&mut self, slots: u32, now: Nanos) {
+        self.slots = slots as usize;
+        self.work_on(now);
     }
 
     /// Jobs it has and has not answered.
@@ -100,6 +115,8 @@ mod tests {
             session: 0,
             first: 0,
             last: 0,
+            buffered: false,
+            lacks_model: false,
             work,
         }
     }

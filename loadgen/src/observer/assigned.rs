@@ -1,5 +1,6 @@
 //! The nodes' side of the accounts: which chunks came as which job.
 
+use super::spoken::Ended;
 use super::{Cut, Observer};
 use crate::pacer::Nanos;
 use crate::tag::Span;
@@ -10,18 +11,38 @@ pub(crate) struct Assigned {
     pub(crate) span: Span,
     pub(crate) index: u64,
     pub(crate) attempt: u32,
+    pub(crate) node: u32,
+    // Flags of the cut.
     pub(crate) manual: bool,
+    pub(crate) timeout: bool,
+    pub(crate) duration: bool,
     pub(crate) at: Nanos,
 }
 
+/// What a node makes of a job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Duty {
+    /// The uniform number that decides how long it works; absent: by the key of the job.
+    pub(crate) work: Option<f64>,
+    /// It keeps the speech for the session's next job and does not answer.
+    pub(crate) buffered: bool,
+}
+
+impl Duty {
+    fn of(work: f64) -> Self {
+        Self { work: (work >= 0.0).then_some(work), buffered: false }
+    }
+}
+
 impl Observer {
-    /// A job has reached a node; the uniform number that decides how long it works, if planned.
-    pub(crate) fn assigned(&mut self, job: &Assigned) -> f64 {
+    /// A job has reached a node.
+    pub(crate) fn assigned(&mut self, job: &Assigned) -> Duty {
+        self.came(job.at);
         let Assigned { span, index, attempt, at, .. } = *job;
         let session = span.session as usize;
         let Some(speaker) = self.speakers.get_mut(session) else {
             self.findings.foreign_jobs += 1;
-            return -1.0;
+            return Duty::of(-1.0);
         };
         let again = speaker
             .units
@@ -37,19 +58,19 @@ impl Observer {
             let work = unit.work;
             self.jobs.dispatched += u64::from(counted);
             // Another attempt is other work.
-            return if attempt == 1 { work } else { -1.0 };
+            return Duty::of(if attempt == 1 { work } else { -1.0 });
         }
         let fresh = speaker
             .units
             .iter()
             .position(|unit| unit.index.is_none() && (span.first..=span.last).contains(&unit.last));
-        let over =
-            speaker.ended.iter().any(|&(ended, first, _)| (ended, first) == (index, span.first));
+        let is_it = |ended: &Ended| (ended.index, ended.first) == (index, span.first);
+        let over = speaker.ended.iter().any(is_it);
         let place = match fresh {
             Some(place) => place,
             None if over => {
                 self.findings.assigned_twice += u64::from(attempt <= 1);
-                return -1.0;
+                return Duty::of(-1.0);
             }
             None => self.cut_off(session, span.first, span.last, at),
         };
@@ -72,22 +93,22 @@ impl Observer {
                 self.series.dispatched(span);
             }
         }
-        work
+        let buffered = cut != Cut::Whole && self.note_affinity(session, job, counted);
+        Duty { buffered, ..Duty::of(work) }
     }
 
     /// Each chunk is in one job.
     fn cover(&mut self, session: usize, span: Span) {
-        let covered = &mut self.speakers[session].covered;
-        self.chunks.in_jobs += u64::from(span.last - span.first + 1);
-        self.findings.chunks_twice += u64::from(covered.saturating_sub(span.first));
-        *covered = (*covered).max(span.last + 1);
+        let fresh = self.speakers[session].cover(span.first, span.last);
+        self.chunks.in_jobs += u64::from(fresh);
+        self.findings.chunks_twice += u64::from(span.last - span.first + 1 - fresh);
     }
 
     /// A node has sent its answer.
-    pub(crate) fn answered(&mut self, session: u32, first: u32) {
+    pub(crate) fn answered(&mut self, session: u32, first: u32, now: Nanos) {
         let Some(speaker) = self.speakers.get_mut(session as usize) else { return };
         if let Some(unit) = speaker.units.iter_mut().find(|unit| unit.first == first) {
-            unit.answered = true;
+            unit.answered = Some(now);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The clients' side of the accounts: what they hear.
 
-use super::{End, Observer};
+use super::spoken::Ended;
+use super::{End, Observer, Unit};
 use crate::pacer::Nanos;
 use crate::tag::Answer;
 use crate::wire::Heard;
@@ -29,6 +30,7 @@ enum Said<'a> {
 impl Observer {
     /// A client has got a message.
     pub(crate) fn heard(&mut self, hearing: Hearing<'_>, heard: &Heard<'_>) {
+        self.came(hearing.at);
         let said = match heard.kind.as_ref() {
             "translation_result" => Said::End(End::Completed, false),
             "missing_result" => Said::End(missing(heard.reason.as_deref().unwrap_or("")), false),
@@ -78,16 +80,21 @@ impl Observer {
             None => unit.index == Some(index) && unit.life == hearing.life,
         });
         let current = speaker.life == hearing.life;
-        let over = speaker.ended.iter_mut().find(|(ended, ..)| *ended == index);
+        let over = speaker.ended.iter_mut().find(|ended| ended.index == index);
         let place = match (known, over) {
             (Some(place), _) => Some(place),
             // An event may tell of a failure before or after its final message.
-            (None, Some((_, _, error_may_come))) if event || *error_may_come => {
-                *error_may_come = event && *error_may_come;
+            (None, Some(ended)) if event || ended.by_event => {
+                ended.by_event &= event;
                 return;
             }
             (None, Some(_)) => None,
-            (None, None) if answer.is_none() && current => self.oldest_unseen(session, hearing.at),
+            (None, None) if answer.is_none() && current => {
+                let unseen = self.unseen(session, index, hearing.at);
+                self.findings.unknown_results += u64::from(unseen.is_none());
+                let Some(place) = unseen else { return };
+                Some(place)
+            }
             (None, None) => None,
         };
         let Some(place) = place else {
@@ -101,12 +108,13 @@ impl Observer {
         }
         let unit = speaker.units.remove(place);
         if current {
-            speaker.note_ended(index, unit.first, event);
+            let Unit { first, last, .. } = unit;
+            speaker.note_ended(Ended { index, first, last, by_event: event });
         }
         if unit.attempt == 0 {
             // No node has seen its chunks, and none will.
-            speaker.covered = speaker.covered.max(unit.last + 1);
-            self.chunks.in_refused += u64::from(unit.last - unit.first + 1);
+            let fresh = speaker.cover(unit.first, unit.last);
+            self.chunks.in_refused += u64::from(fresh);
         }
         if answer.is_some_and(|answer| answer.attempt < unit.attempt) {
             self.findings.stale_results += 1;

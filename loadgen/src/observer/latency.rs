@@ -15,6 +15,8 @@ pub(crate) struct Latencies {
     response: Histogram<u64>,
     service: Histogram<u64>,
     send_lag: Histogram<u64>,
+    // The part of it that is the generator's own fault.
+    own_lag: Histogram<u64>,
 }
 
 impl Latencies {
@@ -25,11 +27,19 @@ impl Latencies {
             response: summary::latency_histogram(),
             service: summary::latency_histogram(),
             send_lag: summary::latency_histogram(),
+            own_lag: summary::latency_histogram(),
         }
     }
 
-    pub(super) fn sent(&mut self, intended: Nanos, sent: Nanos) {
+    /// A chunk that could have been sent at `ready`, the plan and its socket permitting.
+    pub(super) fn sent(&mut self, intended: Nanos, ready: Nanos, sent: Nanos) {
         summary::record_ns(&mut self.send_lag, sent.saturating_sub(intended));
+        summary::record_ns(&mut self.own_lag, sent.saturating_sub(ready));
+    }
+
+    /// How late 99 % of chunks were at most by the generator's own fault.
+    pub(crate) fn own_lag_p99(&self) -> Nanos {
+        self.own_lag.value_at_quantile(0.99)
     }
 
     pub(super) fn dispatched(&mut self, span: Nanos, hangover: Nanos) {

@@ -1,26 +1,32 @@
 //! The two-sided observer: it sees what clients send and hear and what nodes get and answer, on
 //! one clock, and keeps the accounts.
 
+mod affinity;
 mod assigned;
+mod bursts;
 mod fleet;
 mod heard;
 mod latency;
 mod series;
+mod silence;
 mod spoken;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use lingua_reports::load::Freezes;
 use lingua_reports::run::{Affinity, BrokenSegments, Jobs, Sample};
-use lingua_scenarios::{Pair, Scenario};
+use lingua_scenarios::{AffinityRule, Pair, Scenario, WhenFull};
 
 use crate::pacer::{NEVER, Nanos};
+use affinity::Miss;
 pub(crate) use assigned::Assigned;
+use bursts::Bursts;
 pub(crate) use fleet::NodeAccount;
 pub(crate) use heard::Hearing;
 pub(crate) use latency::Latencies;
 pub(crate) use series::Series;
-pub(crate) use spoken::Segment;
-use spoken::Speaker;
+use spoken::{Ended, Speaker};
+pub(crate) use spoken::{Leaving, Segment};
 
 /// How an utterance ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +47,16 @@ pub(crate) struct Unit {
     index: Option<u64>,
     life: u32,
     cut: Cut,
+    // When its first chunk was begun.
+    begins: Nanos,
     intended: Nanos,
     sent: Option<Nanos>,
     counted: bool,
     work: f64,
     // Zero until a node has it.
     attempt: u32,
-    // A node has answered on an open socket.
-    answered: bool,
+    // When a node has answered.
+    answered: Option<Nanos>,
 }
 
 /// Who ended an utterance.
@@ -123,11 +131,21 @@ pub(crate) struct Observer {
     /// Chunks that nobody had ended when the run stopped.
     pub(crate) open_chunks: u64,
     pub(crate) heartbeats: u64,
+    pub(crate) bursts: Bursts,
+    pub(crate) freezes: Freezes,
+    misses: VecDeque<Miss>,
+    last_came: Nanos,
     /// Utterances that end within are counted.
     window: (Nanos, Nanos),
     /// An utterance without an answer after so long has none.
     deadline: Nanos,
     hangover: Nanos,
+    // What the scenario says of the scheduler's rules.
+    affinity_rule: AffinityRule,
+    affinity_life: Nanos,
+    timeout: Nanos,
+    pause: Nanos,
+    may_wait: bool,
 }
 
 impl Observer {
@@ -149,9 +167,18 @@ impl Observer {
             open: 0,
             open_chunks: 0,
             heartbeats: 0,
+            bursts: Bursts::new(),
+            freezes: Freezes::default(),
+            misses: VecDeque::new(),
+            last_came: 0,
             window: (NEVER, NEVER),
             deadline,
             hangover: scenario.scheduler.hangover_manual.nanos(),
+            affinity_rule: scenario.scheduler.affinity_rule,
+            affinity_life: scenario.scheduler.affinity_life.nanos(),
+            timeout: scenario.scheduler.timeout.nanos(),
+            pause: scenario.scheduler.pause.nanos(),
+            may_wait: scenario.scheduler.when_full == WhenFull::Wait,
         }
     }
 
@@ -162,6 +189,12 @@ impl Observer {
             node.start(self.window);
         }
         self.series.start(start);
+        self.last_came = start;
+    }
+
+    /// Length of the counted part.
+    pub(crate) fn counted_span(&self) -> Nanos {
+        self.window.1 - self.window.0
     }
 
     fn is_counted(&self, at: Nanos) -> bool {
@@ -253,7 +286,12 @@ impl Observer {
                 let Some(at) = old else { break };
                 let unit = speaker.units.remove(at);
                 let pair = speaker.pair;
-                if unit.answered {
+                if let Some(index) = unit.index.filter(|_| unit.life == speaker.life) {
+                    // Should its answer come after all, it is late and no second one.
+                    let Unit { first, last, .. } = unit;
+                    speaker.note_ended(Ended { index, first, last, by_event: true });
+                }
+                if unit.answered.is_some() {
                     self.close(&unit, pair, End::Lost, now);
                 } else {
                     self.findings.never_answered += u64::from(unit.counted);
@@ -265,6 +303,7 @@ impl Observer {
 
     /// The end: what is open now stays open.
     pub(crate) fn finish(&mut self) {
+        self.judge_misses(NEVER);
         for session in 0..self.speakers.len() {
             self.open_silent(session, NEVER);
             let speaker = &mut self.speakers[session];

@@ -14,6 +14,10 @@ const ROWS_MAX: u64 = 600;
 pub(crate) struct Series {
     pub(crate) rows: Vec<Sample>,
     pub(crate) row: Sample,
+    /// Refused in all, counted or not.
+    pub(crate) refused: u64,
+    /// Failed, timed out or lost in all.
+    pub(crate) failed: u64,
     // Sorted when the row is closed.
     dispatches: Vec<Nanos>,
     span: Nanos,
@@ -26,6 +30,8 @@ impl Series {
         Self {
             rows: Vec::new(),
             row: Sample::default(),
+            refused: 0,
+            failed: 0,
             dispatches: Vec::new(),
             span,
             start: NEVER,
@@ -51,8 +57,14 @@ impl Series {
     pub(super) fn ended(&mut self, end: End<'_>) {
         match end {
             End::Completed => self.row.completed += 1,
-            End::Refused(_) => self.row.refused += 1,
-            End::Failed(_) | End::TimedOut(_) | End::Lost => self.row.failed += 1,
+            End::Refused(_) => {
+                self.row.refused += 1;
+                self.refused += 1;
+            }
+            End::Failed(_) | End::TimedOut(_) | End::Lost => {
+                self.row.failed += 1;
+                self.failed += 1;
+            }
         }
     }
 

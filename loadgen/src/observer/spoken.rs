@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::affinity::{Bound, Tail};
 use super::{Cut, End, Observer, Unit};
 use crate::pacer::{NEVER, Nanos};
 
@@ -29,6 +30,29 @@ impl Segment {
     }
 }
 
+/// Most holes that are remembered per session.
+const HOLES_MAX: usize = 64;
+
+/// An utterance that is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) index: u64,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// An event told it; its final message may still come.
+    pub(super) by_event: bool,
+}
+
+/// When a chunk leaves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    /// By the plan.
+    pub(crate) intended: Nanos,
+    /// Since when its socket could have taken it.
+    pub(crate) ready: Nanos,
+    pub(crate) now: Nanos,
+}
+
 /// A session as the accounts see it.
 #[derive(Debug)]
 pub(super) struct Speaker {
@@ -46,10 +70,17 @@ pub(super) struct Speaker {
     pub(super) covered: u32,
     /// The next chunk to be sent.
     pub(super) sent: u32,
+    pub(super) last_sent: Nanos,
+    pub(super) bound: Option<Bound>,
+    pub(super) tail: Option<Tail>,
     /// Highest index whose final message came.
     pub(super) heard: Option<u64>,
-    /// Index and first chunk of what ended last, and whether its error may still come.
-    pub(super) ended: VecDeque<(u64, u32, bool)>,
+    /// What ended last.
+    pub(super) ended: VecDeque<Ended>,
+    /// First chunk of this life.
+    base: u32,
+    /// Chunks before `covered` that have been in no job either.
+    holes: Vec<(u32, u32)>,
 }
 
 impl Speaker {
@@ -66,11 +97,69 @@ impl Speaker {
         self.silent.retain(|(_, end, ..)| *end > last);
     }
 
-    pub(super) fn note_ended(&mut self, index: u64, first: u32, error_may_come: bool) {
+    pub(super) fn note_ended(&mut self, ended: Ended) {
         if self.ended.len() >= ENDED_MAX {
             self.ended.pop_front();
         }
-        self.ended.push_back((index, first, error_may_come));
+        self.ended.push_back(ended);
+    }
+
+    /// Marks chunks as ended; tells how many had not been before.
+    pub(super) fn cover(&mut self, first: u32, last: u32) -> u32 {
+        let mut fresh = (last + 1).saturating_sub(first.max(self.covered));
+        if first > self.covered && self.holes.len() < HOLES_MAX {
+            self.holes.push((self.covered, first - 1));
+        }
+        self.covered = self.covered.max(last + 1);
+        let holes = std::mem::take(&mut self.holes);
+        for (from, to) in holes {
+            let (low, high) = (from.max(first), to.min(last));
+            if low > high {
+                self.holes.push((from, to));
+                continue;
+            }
+            fresh += high - low + 1;
+            self.holes.extend((from < low).then(|| (from, low - 1)));
+            self.holes.extend((high < to).then(|| (high + 1, to)));
+        }
+        fresh
+    }
+
+    /// The chunks of an utterance that no node has seen, by its index: those after the one before
+    /// it, up to where the client ended it or fell silent for longer than `pause`.
+    fn span_of(&self, index: u64, pause: Nanos) -> Option<(u32, u32)> {
+        let start = match index.checked_sub(1) {
+            None => self.base,
+            Some(before) => self.ended.iter().find(|ended| ended.index == before)?.last + 1,
+        };
+        let later = self.units.iter().filter(|unit| unit.index.is_some_and(|other| other > index));
+        let bound = later.map(|unit| unit.first).min().unwrap_or(self.sent);
+        let mut at = start;
+        let last = loop {
+            let unit = self.units.iter().find(|unit| (unit.first..=unit.last).contains(&at));
+            if let Some(unit) = unit {
+                break unit.last;
+            }
+            let silent =
+                self.silent.iter().find(|(segment, end, ..)| (segment.first..=*end).contains(&at));
+            let Some(&(_, end, _, sent)) = silent else { break bound.checked_sub(1)? };
+            match self.begins(end + 1) {
+                Some(next) if next.saturating_sub(sent) < pause => at = end + 1,
+                _ => break end,
+            }
+        };
+        let last = last.min(bound.checked_sub(1)?);
+        (start <= last).then_some((start, last))
+    }
+
+    /// When the utterance that begins with this chunk began.
+    fn begins(&self, chunk: u32) -> Option<Nanos> {
+        let unit = self.units.iter().find(|unit| unit.first == chunk).map(|unit| unit.begins);
+        let silent = self.silent.iter().find(|(segment, ..)| segment.first == chunk);
+        let speaking = self.speaking.filter(|segment| segment.first == chunk);
+        let silent = silent.map(|(segment, ..)| segment.begins);
+        let speaking = speaking.map(|segment| segment.begins);
+        unit.or(silent).or(speaking)
     }
 }
 
@@ -86,8 +175,13 @@ impl Observer {
             silent: Vec::new(),
             covered: 0,
             sent: 0,
+            last_sent: 0,
+            bound: None,
+            tail: None,
             heard: None,
             ended: VecDeque::new(),
+            base: 0,
+            holes: Vec::new(),
         });
         self.speakers.len() as u32 - 1
     }
@@ -106,6 +200,10 @@ impl Observer {
         speaker.ended.clear();
         speaker.speaking = None;
         speaker.covered = chunk;
+        speaker.base = chunk;
+        speaker.holes.clear();
+        speaker.bound = None;
+        speaker.tail = None;
         let (life, pair) = (speaker.life, speaker.pair);
         if lost {
             for unit in std::mem::take(&mut speaker.units) {
@@ -127,13 +225,17 @@ impl Observer {
         self.speakers[session as usize].speaking = Some(segment);
     }
 
-    /// A chunk is being sent.
-    pub(crate) fn chunk_sent(&mut self, session: u32, bytes: u32, intended: Nanos, now: Nanos) {
-        self.speakers[session as usize].sent += 1;
+    /// A chunk is being sent. `ready`: since when the socket could have taken it.
+    pub(crate) fn chunk_sent(&mut self, session: u32, bytes: u32, at: Leaving) {
+        let Leaving { intended, ready, now } = at;
+        let speaker = &mut self.speakers[session as usize];
+        speaker.sent += 1;
+        speaker.last_sent = now;
         self.chunks.sent += 1;
         self.chunks.bytes += u64::from(bytes);
         if self.is_counted(intended) {
-            self.latencies.sent(intended, now);
+            self.latencies.sent(intended, intended.max(ready), now);
+            self.bursts.add(now);
         }
     }
 
@@ -152,12 +254,13 @@ impl Observer {
             index: None,
             life: speaker.life,
             cut: segment.cut,
+            begins: segment.begins,
             intended,
             sent: Some(now),
             counted,
             work: segment.work,
             attempt: 0,
-            answered: false,
+            answered: None,
         };
         speaker.units.push(unit);
         let pair = speaker.pair;
@@ -213,12 +316,13 @@ impl Observer {
             index: None,
             life,
             cut: Cut::Scheduler,
+            begins: intended,
             intended,
             sent,
             counted,
             work,
             attempt: 0,
-            answered: false,
+            answered: None,
         };
         let units = &mut self.speakers[session].units;
         let at = units.partition_point(|other| other.first < first);
@@ -238,22 +342,17 @@ impl Observer {
         }
     }
 
-    /// A refused final names no chunks: it is about the oldest that no node has seen.
-    pub(super) fn oldest_unseen(&mut self, session: usize, now: Nanos) -> Option<usize> {
-        let speaker = &self.speakers[session];
-        let unit = speaker.units.iter().position(|unit| unit.attempt == 0 && unit.index.is_none());
-        if let Some(at) = unit {
-            let speaker = &mut self.speakers[session];
-            let last = speaker.units[at].last;
-            speaker.absorb_silent(last);
-            speaker.units[at].first = speaker.covered.min(last);
-            return unit;
-        }
-        let (first, last) = match (speaker.silent.last(), &speaker.speaking) {
-            (Some((_, last, ..)), _) => (speaker.covered, *last),
-            (None, Some(segment)) => (speaker.covered.max(segment.first), segment.first),
-            (None, None) => return None,
-        };
-        Some(self.cut_off(session, first.min(last), last, now))
+    /// A refused final names no chunks: its unit is found by its index.
+    pub(super) fn unseen(&mut self, session: usize, index: u64, now: Nanos) -> Option<usize> {
+        let speaker = &mut self.speakers[session];
+        let (first, last) = speaker.span_of(index, self.pause)?;
+        let own = speaker
+            .units
+            .iter()
+            .position(|unit| unit.index.is_none() && (first..=last).contains(&unit.last));
+        let Some(own) = own else { return Some(self.cut_off(session, first, last, now)) };
+        speaker.absorb_silent(last);
+        (speaker.units[own].first, speaker.units[own].last) = (first, last);
+        Some(own)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Arrivals {
 enum Feed {
     Poisson { rate: Rate, peak: f64 },
     // The calls, one read ahead.
-    Trace(Calls, Option<Call>),
+    Trace(Box<(Calls, Option<Call>)>),
 }
 
 impl Arrivals {
@@ -48,7 +48,7 @@ impl Arrivals {
             Some(path) => {
                 let mut calls = Calls::open(path)?;
                 let next = calls.next().transpose()?;
-                Feed::Trace(calls, next)
+                Feed::Trace(Box::new((calls, next)))
             }
             None => {
                 let rate = rate_of(scenario, group);
@@ -74,7 +74,7 @@ impl Arrivals {
     /// A pair to greet with.
     pub(crate) fn first_pair(&self) -> Option<Pair> {
         match &self.feed {
-            Feed::Trace(_, next) => next.as_ref().map(|call| call.pair.clone()),
+            Feed::Trace(trace) => trace.1.as_ref().map(|call| call.pair.clone()),
             Feed::Poisson { .. } => self.pairs.first().cloned(),
         }
     }
@@ -95,7 +95,8 @@ impl Arrivals {
     /// # Errors
     /// A row of the trace is wrong.
     pub(crate) fn next(&mut self) -> Result<Option<Arrival>, Error> {
-        if let Feed::Trace(calls, next) = &mut self.feed {
+        if let Feed::Trace(trace) = &mut self.feed {
+            let (calls, next) = &mut **trace;
             let Some(call) = next.take() else { return Ok(None) };
             *next = calls.next().transpose()?;
             let arrival = Arrival {

@@ -42,7 +42,7 @@ impl Heartbeat {
     }
 
     /// The next one; none before the node is registered.
-    pub(super) fn frame(&mut self) -> Option<Value> {
+    pub(super) fn frame(&self) -> Option<Value> {
         self.registered.then(|| frame(&self.node, &self.langs, self.running))
     }
 }

@@ -25,6 +25,6 @@ pub use behaviours::{BEHAVIOURS, Behaviour};
 pub use log::{Evidence, Line, Way};
 pub use run::{Commands, Plan, Progress, Report, UnknownBehaviour, choose, run};
 pub use show::{junit, list, table};
-pub use target::{Target, TargetError, Unreachable};
+pub use target::{Target, TargetError, Tokens, Unreachable};
 pub use times::Times;
 pub use verdict::{Answer, Verdict};

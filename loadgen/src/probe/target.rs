@@ -19,6 +19,22 @@ const PAGE_BYTES: u64 = 4 << 20;
 pub struct Target {
     authority: String,
     address: SocketAddr,
+    tokens: Tokens,
+}
+
+/// What peers show to be let in.
+#[derive(Clone, Default)]
+pub struct Tokens {
+    /// Clients.
+    pub session: Option<String>,
+    /// Nodes.
+    pub node: Option<String>,
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(hidden)")
+    }
 }
 
 /// An address that names no scheduler.
@@ -71,7 +87,13 @@ impl Target {
         let none = || std::io::Error::other("it has no address");
         let mut addresses = lookup_host(authority).await.map_err(resolve)?;
         let address = addresses.next().ok_or_else(none).map_err(resolve)?;
-        Ok(Self { authority: authority.to_owned(), address })
+        Ok(Self { authority: authority.to_owned(), address, tokens: Tokens::default() })
+    }
+
+    /// The same scheduler, for peers that show these tokens.
+    #[must_use]
+    pub fn with_tokens(self, tokens: Tokens) -> Self {
+        Self { tokens, ..self }
     }
 
     /// Whether nobody but this machine can be harmed.
@@ -92,15 +114,26 @@ impl Target {
     }
 
     pub(super) async fn connect(&self, path: &str) -> Result<Socket, ConnectError> {
-        Socket::connect(&format!("ws://{}{path}", self.authority), self.address, None).await
+        let token = match path {
+            "/ws/node" => &self.tokens.node,
+            _ => &self.tokens.session,
+        };
+        let shown = token.as_ref().map(|token| format!("?token={}", escaped(token)));
+        let url = format!("ws://{}{path}{}", self.authority, shown.unwrap_or_default());
+        Socket::connect(&url, self.address, None).await
     }
 
     /// Fetches a page.
     pub(super) async fn get(&self, path: &str) -> std::io::Result<Page> {
+        self.ask("GET", path).await
+    }
+
+    /// Asks by another method.
+    pub(super) async fn ask(&self, method: &str, path: &str) -> std::io::Result<Page> {
         let fetch = async {
             let mut stream = TcpStream::connect(self.address).await?;
             // 1.0, so that the body comes in one piece and ends with the connection.
-            let ask = format!("GET {path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.authority);
+            let ask = format!("{method} {path} HTTP/1.0\r\nhost: {}\r\n\r\n", self.authority);
             stream.write_all(ask.as_bytes()).await?;
             let mut answer = Vec::new();
             stream.take(PAGE_BYTES).read_to_end(&mut answer).await?;
@@ -119,5 +152,36 @@ impl Target {
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ws://{}", self.authority)
+    }
+}
+
+/// A token as part of a query.
+fn escaped(token: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    token.bytes().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_an_address_is_a_target() {
+        for bad in ["", "127.0.0.1:5010", "http://127.0.0.1:5010", "ws://127.0.0.1", "ws://:5010"] {
+            assert!(matches!(Target::resolve(bad).await, Err(TargetError::Form(_))), "{bad}");
+        }
+        let target = Target::resolve("ws://127.0.0.1:5010/").await.map(|it| it.to_string());
+        assert_eq!(target.ok().as_deref(), Some("ws://127.0.0.1:5010"));
+    }
+
+    #[test]
+    fn tokens_are_escaped() {
+        assert_eq!(escaped("aZ9-._~"), "aZ9-._~");
+        assert_eq!(escaped("a+b/c=&"), "a%2Bb%2Fc%3D%26");
     }
 }

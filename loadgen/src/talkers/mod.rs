@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use lingua_scenarios::{ArrivalGroup, Error, Scenario};
 
+use crate::Options;
 use crate::audio::{Codec, Voice};
 use crate::context::Context;
 use crate::plan::{Arrivals, Group, Talker, rate_of};
@@ -18,11 +19,11 @@ use session::Session;
 pub(crate) fn start(
     context: &Arc<Context>,
     scenario: &Scenario,
-    codec: Option<Codec>,
+    options: &Options,
 ) -> Result<(), Error> {
     for of in &scenario.sessions {
         let group = Arc::new(Group::new(of));
-        let codec = codec.unwrap_or_else(|| Voice::codec_of(of.bytes_per_ms));
+        let codec = options.codec.unwrap_or_else(|| Voice::codec_of(of.bytes_per_ms));
         let voice = Arc::new(Voice::new(codec, of.bytes_per_ms, of.chunk.micros()));
         for _ in 0..of.count.unwrap_or(0) {
             let talker = Talker::new(&context.streams, &group, context.next_talker(), 0);
@@ -31,8 +32,8 @@ pub(crate) fn start(
     }
     for (index, group) in scenario.arrivals.iter().enumerate() {
         let plan = Arrivals::new(&context.streams, scenario, group, index)?;
-        let sockets = sockets_of(scenario, group);
-        whole::start(context, plan, codec.unwrap_or(Codec::Opus), sockets);
+        let sockets = sockets_of(scenario, group, options);
+        whole::start(context, plan, options.codec.unwrap_or(Codec::Opus), sockets);
     }
     Ok(())
 }
@@ -43,7 +44,10 @@ const SOCKETS_MAX: u32 = 8_000;
 const SOCKETS_OF_TRACE: u32 = 512;
 
 /// Sockets that a group of bare jobs needs so that one is free nearly always.
-pub(crate) fn sockets_of(scenario: &Scenario, group: &ArrivalGroup) -> u32 {
+pub(crate) fn sockets_of(scenario: &Scenario, group: &ArrivalGroup, options: &Options) -> u32 {
+    if let Some(sockets) = options.sockets {
+        return sockets;
+    }
     if group.trace.is_some() {
         return SOCKETS_OF_TRACE;
     }

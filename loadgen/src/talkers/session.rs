@@ -15,7 +15,7 @@ use crate::audio::Voice;
 use crate::clock::unix_ms;
 use crate::context::{Context, Phase};
 use crate::ledger::{Closed, Kind};
-use crate::observer::{Cut, Hearing, Segment};
+use crate::observer::{Cut, Hearing, Leaving, Segment};
 use crate::pacer::{Alarm, NEVER, Nanos};
 use crate::plan::{Step, Talker};
 use crate::wire;
@@ -61,6 +61,8 @@ pub(super) struct Session {
     voicing: Voicing,
     // When the utterance began.
     begun: Nanos,
+    // Since when the socket has nothing to write.
+    free_at: Nanos,
     chunk: u32,
     life: u32,
 }
@@ -83,6 +85,7 @@ impl Session {
             next_beat: NEVER,
             voicing: Voicing::Silent,
             begun: 0,
+            free_at: 0,
             chunk: 0,
             life: 0,
         }
@@ -340,12 +343,15 @@ impl Session {
         {
             let mut observer = self.context.observer();
             let now = self.context.clock.now();
-            observer.chunk_sent(number, bytes, due, now);
+            let at = Leaving { intended: due, ready: self.free_at, now };
+            observer.chunk_sent(number, bytes, at);
             if last {
                 observer.spoken(number, chunk, due, now);
                 self.voicing = Voicing::Silent;
             }
         }
-        connection.socket.send(frame).await
+        let sent = connection.socket.send(frame).await;
+        self.free_at = self.context.clock.now();
+        sent
     }
 }

@@ -15,7 +15,7 @@ use super::connection::{Connection, connect};
 use crate::audio::{Codec, Voice};
 use crate::context::{Context, Phase, closing};
 use crate::ledger::{Closed, Kind};
-use crate::observer::{Cut, Hearing, Segment};
+use crate::observer::{Cut, Hearing, Leaving, Segment};
 use crate::pacer::{Alarm, NEVER, Nanos};
 use crate::plan::{Arrival, Arrivals};
 use crate::wire;
@@ -56,6 +56,8 @@ struct WholeSession {
     next: Option<(Nanos, Arrival)>,
     // When to look whether an answer is still awaited.
     patience: Nanos,
+    // Since when nothing is awaited here.
+    free_at: Nanos,
 }
 
 impl WholeSession {
@@ -75,6 +77,7 @@ impl WholeSession {
             start: NEVER,
             next: None,
             patience: NEVER,
+            free_at: 0,
             pool,
         }
     }
@@ -152,7 +155,10 @@ impl WholeSession {
                             self.start = start;
                             self.claim();
                         }
-                        Phase::Closing => return None,
+                        Phase::Closing => {
+                            self.leave_the_rest();
+                            return None;
+                        }
                         Phase::Connecting if changed.is_err() => return None,
                         Phase::Connecting => {}
                     }
@@ -161,20 +167,37 @@ impl WholeSession {
         }
     }
 
+    /// The run is over: what nobody has claimed by now is never sent.
+    fn leave_the_rest(&mut self) {
+        if let Some((due, arrival)) = self.next.take() {
+            self.mark_never_sent(due, &arrival);
+        }
+        let pool = self.pool.clone();
+        let mut plan = pool.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(Some(arrival)) = plan.next() {
+            self.mark_never_sent(self.start.saturating_add(arrival.at * 1_000), &arrival);
+        }
+    }
+
     /// Takes the next job of the plan, if this socket is free.
     fn claim(&mut self) {
         let context = &self.pool.context;
         let free = self.next.is_none() && context.observer().is_quiet(self.number, self.life);
+        let now = context.clock.now();
         if self.start == NEVER || !free {
-            self.patience = context.clock.now() + LOOK;
+            self.patience = now.saturating_add(LOOK);
+            return;
+        }
+        self.patience = NEVER;
+        if now >= self.start.saturating_add(context.duration) {
             return;
         }
         let mut plan = self.pool.plan.lock().unwrap_or_else(PoisonError::into_inner);
         // A trace that goes wrong in the middle has been checked before the run.
         if let Ok(Some(arrival)) = plan.next() {
             self.next = Some((self.start + arrival.at * 1_000, arrival));
+            self.free_at = now;
         }
-        self.patience = NEVER;
     }
 
     async fn say(&mut self, connection: &mut Connection) -> Option<()> {
@@ -203,7 +226,8 @@ impl WholeSession {
             let (cut, work) = (Cut::Whole, arrival.work);
             observer.begin(number, Segment { first: chunk, cut, begins: due, pace: 0, work });
             let now = context.clock.now();
-            observer.chunk_sent(number, bytes, due, now);
+            let at = Leaving { intended: due, ready: self.free_at, now };
+            observer.chunk_sent(number, bytes, at);
             observer.spoken(number, chunk, due, now);
         }
         connection.socket.send(frame).await.ok()

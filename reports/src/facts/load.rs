@@ -1,10 +1,41 @@
 //! What a run over real sockets says about the load and its sockets.
 
-use super::{ratio, total};
+use super::{KeyFigure, Tone, ratio, total};
 use crate::load::Load;
 use crate::number::{count, counted, decimal, percent};
 use crate::run::Run;
 use crate::table::{Align, Cell, Table};
+
+/// Key figures of what should not happen, and of crashes that the scenario planned.
+pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
+    let mut figures = Vec::new();
+    if load.freezes.count > 0 {
+        figures.push(KeyFigure {
+            name: "freezes",
+            value: count(load.freezes.count),
+            note: format!("nothing came for up to {} s", decimal(load.freezes.longest_s)),
+            tone: Tone::Bad,
+        });
+    }
+    if load.skew.nodes > 0 {
+        figures.push(KeyFigure {
+            name: "skew",
+            value: counted(load.skew.nodes, "node"),
+            note: format!("up to {} sigma above their equals", decimal(load.skew.sigmas)),
+            tone: Tone::Bad,
+        });
+    }
+    for outage in &load.outages {
+        let (sockets, down) = (count(outage.sockets), decimal(outage.down_s));
+        figures.push(KeyFigure {
+            name: "back after",
+            value: format!("{} s", decimal(outage.back_s)),
+            note: format!("99 % of {sockets} sockets, once the scheduler was up; down {down} s"),
+            tone: Tone::Plain,
+        });
+    }
+    figures
+}
 
 /// How well the generator kept its plan; empty for a simulated run.
 pub fn generator_table(run: &Run) -> Table {
@@ -21,12 +52,16 @@ pub fn generator_table(run: &Run) -> Table {
         (
             "send lag",
             format!("{} / {} ms", decimal(lag.p50), decimal(lag.p99)),
-            "p50 / p99; intended to sent".to_owned(),
+            format!("p50 / p99; by the generator's own fault {} ms", decimal(load.own_lag_p99_ms)),
         ),
         (
             "processor",
-            percent(load.generator_cpu),
-            format!("of one core; {} KiB per socket held", decimal(load.kib_per_socket)),
+            share(load.generator_cpu),
+            format!(
+                "of one core; waited {} for one; {} KiB per socket held",
+                share(load.generator_starved),
+                load.kib_per_socket.map_or_else(|| "unknown".to_owned(), decimal)
+            ),
         ),
         (
             "burstiness",
@@ -44,13 +79,6 @@ pub fn generator_table(run: &Run) -> Table {
         supply("ports", load.preflight.ports_needed, load.preflight.ports_allowed),
         chunks(load),
     ];
-    if load.freezes.count > 0 {
-        let note = format!(
-            "nothing came though answers were due: {}",
-            counted(load.freezes.count, "time")
-        );
-        rows.push(("longest silence", format!("{} s", decimal(load.freezes.longest_s)), note));
-    }
     if load.shard.of > 1 {
         rows.push(("shard", load.shard.to_string(), "part of the plan".to_owned()));
     }
@@ -58,6 +86,10 @@ pub fn generator_table(run: &Run) -> Table {
         table.row([name.to_owned(), value, note].map(Cell::from));
     }
     table
+}
+
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(|| "unknown".to_owned(), percent)
 }
 
 fn supply(name: &'static str, needed: u64, allowed: u64) -> (&'static str, String, String) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::{ratio, total};
-use crate::load::{Burstiness, Chunks, Freezes, Load, Preflight, Shard, Sockets};
+use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
 use crate::run::{Affinity, BrokenSegments, Jobs, Oversold, PairRow, Run, StoreLoad};
 
 /// Counts by name, added.
@@ -98,6 +98,9 @@ pub(super) fn store(runs: &[&Run], offered: u64) -> StoreLoad {
 
 pub(super) fn load(loads: &[&Load]) -> Load {
     let worst = |of: fn(&Load) -> f64| loads.iter().map(|load| of(load)).fold(0.0, f64::max);
+    let worst_known = |of: fn(&Load) -> Option<f64>| {
+        loads.iter().filter_map(|load| of(load)).max_by(f64::total_cmp)
+    };
     let planned_per_s: f64 = loads.iter().map(|load| load.planned_per_s).sum();
     let sent_per_s: f64 = loads.iter().map(|load| load.achieved * load.planned_per_s).sum();
     Load {
@@ -119,10 +122,31 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             count: loads.iter().map(|load| load.freezes.count).max().unwrap_or_default(),
             longest_s: worst(|load| load.freezes.longest_s),
         },
-        generator_cpu: worst(|load| load.generator_cpu),
-        kib_per_socket: worst(|load| load.kib_per_socket),
+        // A part sees its own sessions' jobs only, so no skew of the whole can be told from it.
+        skew: Skew::default(),
+        own_lag_p99_ms: worst(|load| load.own_lag_p99_ms),
+        generator_cpu: worst_known(|load| load.generator_cpu),
+        generator_starved: worst_known(|load| load.generator_starved),
+        kib_per_socket: worst_known(|load| load.kib_per_socket),
+        outages: outages(loads),
         preflight: preflight(loads),
     }
+}
+
+/// All parts meet the same crashes, each with sockets of its own.
+fn outages(loads: &[&Load]) -> Vec<Outage> {
+    let most = loads.iter().map(|load| load.outages.len()).max().unwrap_or_default();
+    (0..most)
+        .map(|at| {
+            let seen = || loads.iter().filter_map(move |load| load.outages.get(at));
+            Outage {
+                at_s: seen().map(|outage| outage.at_s).fold(f64::MAX, f64::min),
+                down_s: seen().map(|outage| outage.down_s).fold(0.0, f64::max),
+                sockets: seen().map(|outage| outage.sockets).sum(),
+                back_s: seen().map(|outage| outage.back_s).fold(0.0, f64::max),
+            }
+        })
+        .collect()
 }
 
 fn sockets<'a>(books: impl Iterator<Item = &'a Sockets>) -> Sockets {

@@ -212,6 +212,7 @@ pub(super) fn cluster(snapshot: &Snapshot) -> Value {
     });
     json!({
         "made_at_ms": snapshot.made_at_ms,
+        "store": "embedded",
         "instances": [{
             "identity": *snapshot.instance,
             "draining": snapshot.draining,

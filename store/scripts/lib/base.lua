@@ -1,6 +1,6 @@
 -- Time, whole numbers, and keys that do not hold what they should.
 -- Before this stand the rules, one line of locals: LEASE, UNCONFIRMED, ANSWER_LIFE (µs),
--- USAGE_MAX (permille, -1: not looked at), POOL_RULE (0 asr-x-tts, 1 asr-x-semantic, 2 f2f),
+-- USAGE_MAX (permille; out of reach where it is not looked at), POOL_RULE (0 asr-x-tts, 1 asr-x-semantic, 2 f2f),
 -- SHARD_SIZE (members).
 
 -- ARGV[1] is the time in microseconds; empty: the store's own.

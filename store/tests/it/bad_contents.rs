@@ -269,3 +269,33 @@ fn a_lost_record_gives_no_generation_twice() {
     let Some(Reply::Registered(Ok(node))) = reply else { panic!("{reply:?}") };
     assert_eq!(node, NodeRef { num: NodeNum(0), generation: 2 });
 }
+
+#[test]
+fn strangers_in_the_indexes_are_dropped() {
+    let mut world = World::new();
+    world.fill();
+    let (expiries, free) = ("lingua:v1:{dir}:expiries", "lingua:v1:{c:0}:free");
+    // Nobody, a node that is not there, and one whose leases last longer.
+    for (index, score) in [(expiries, 1), (free, 0)] {
+        for member in ["junk", "0000099"] {
+            let connection = &mut world.servers.connections[0];
+            cmd("ZADD").arg(index).arg(score).arg(member).exec(connection).unwrap();
+        }
+    }
+    let connection = &mut world.servers.connections[0];
+    cmd("ZADD").arg(expiries).arg(1).arg("0000000").exec(connection).unwrap();
+    let granted =
+        (10..13).filter(|&session| matches!(world.dispatch(session), Some(Outcome::Granted(_))));
+    assert_eq!(granted.count(), 3);
+    // The last walk goes around in vain.
+    assert!(matches!(world.dispatch(13), Some(Outcome::Refused(Refusal::Full))));
+    for index in [expiries, free] {
+        let connection = &mut world.servers.connections[0];
+        let members: Vec<String> =
+            cmd("ZRANGE").arg(index).arg(0).arg(-1).query(connection).unwrap();
+        assert_eq!(members, ["0000000", "0000001", "0000002"], "{index}");
+    }
+    let connection = &mut world.servers.connections[0];
+    let score: u64 = cmd("ZSCORE").arg(expiries).arg("0000000").query(connection).unwrap();
+    assert_eq!(score, world.now.0 + 30_000_000);
+}

@@ -13,7 +13,7 @@ use crate::servers::Servers;
 use crate::steps::{self, NAMES, Step};
 use crate::story::Story;
 
-/// Steps of one case.
+/// Parts of one case, each a step or a few.
 const STEPS: std::ops::Range<usize> = 150..250;
 /// Cases; at least 10^5 steps in all.
 const CASES: u32 = 700;
@@ -123,7 +123,7 @@ fn compare_snapshots(a: &Snapshot, b: &Snapshot) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn conform(mut servers: Servers, steps: BoxedStrategy<Step>) {
+fn conform(mut servers: Servers, steps: BoxedStrategy<Vec<Step>>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let rules = rules();
     let stores: Vec<Store> =
@@ -135,7 +135,7 @@ fn conform(mut servers: Servers, steps: BoxedStrategy<Step>) {
     let run = runner.run(&cases, |(rule, steps)| {
         let mut servers = servers.borrow_mut();
         let mut both = Both { runtime: &runtime, servers: &mut servers, store: &stores[rule] };
-        both.run(&rules[rule], &steps)
+        both.run(&rules[rule], &steps.concat())
     });
     if let Err(error) = run {
         panic!("{error}");

@@ -4,6 +4,7 @@
 mod bad_contents;
 mod bad_servers;
 mod conformance;
+mod drive;
 mod dump;
 mod mutants;
 mod servers;

@@ -58,20 +58,23 @@ const NOT_OF_LAYOUT: [(bool, &str); 14] = [
 
 /// Lines whose change shows in no answer and no state: how long rubbish lies about, and what
 /// happens to contents that are not ours or to limits out of reach, which have tests of their own.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 10] = [
     "rubbish",
     "quarantine",
     "'PX'",
     "repaired",
-    "WRONGTYPE",
-    "found.err",
-    "done.err",
-    "#fields",
     "strangers",
     "NODES_MAX",
     "SHARDS_MAX",
-    "redis.call('TIME')",
+    "time[",
+    // The walk ends where it began; a longer one meets the same nodes again.
+    "-- once around",
+    // Expiries that stand for no lease.
+    "expiry_moved(n)",
 ];
+
+/// Functions that put contents aside that are not ours.
+const FUNCTIONS_ELSEWHERE: [&str; 4] = ["quarantine", "read", "write", "repaired"];
 
 struct Mutant {
     file: &'static str,
@@ -99,9 +102,14 @@ fn mutants(layout: Layout) -> Vec<Mutant> {
         if NOT_OF_LAYOUT.contains(&(layout == Layout::Cluster, file)) {
             continue;
         }
+        let mut elsewhere = false;
         for (at, line) in text.lines().enumerate() {
+            if let Some(function) = line.strip_prefix("local function ") {
+                let name = function.split('(').next().unwrap_or_default();
+                elsewhere = FUNCTIONS_ELSEWHERE.contains(&name);
+            }
             let comment = line.trim_start().starts_with("--");
-            if comment || ELSEWHERE.iter().any(|word| line.contains(word)) {
+            if comment || elsewhere || ELSEWHERE.iter().any(|word| line.contains(word)) {
                 continue;
             }
             let changes = changes(line).into_iter();
@@ -124,15 +132,19 @@ fn changes(line: &str) -> Vec<String> {
     changed
 }
 
-fn cases(steps: &BoxedStrategy<Step>) -> Vec<(usize, Vec<Step>)> {
+fn cases(steps: &BoxedStrategy<Vec<Step>>) -> Vec<(usize, Vec<Step>)> {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let cases = (0..rules().len(), prop::collection::vec(steps.clone(), STEPS));
-    (0..CASES).map(|_| cases.new_tree(&mut runner).unwrap().current()).collect()
+    let case = |_| {
+        let (rule, parts) = cases.new_tree(&mut runner).unwrap().current();
+        (rule, parts.concat())
+    };
+    (0..CASES).map(case).collect()
 }
 
 /// The mutants that no case notices.
-fn survivors(mut servers: Servers, steps: &BoxedStrategy<Step>) -> Vec<String> {
+fn survivors(mut servers: Servers, steps: &BoxedStrategy<Vec<Step>>) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let rules = rules();
     let cases = cases(steps);

@@ -113,17 +113,17 @@ type Kind = (&'static str, &'static str, &'static str, u64, &'static [u32], Opti
 
 const KINDS: [Kind; 6] = [
     ("zh", "zh en", "en", 0, &[], None),
-    ("en zh", "en zh", "en zh", 1, &[1, 2], Some(1)),
+    ("en zh", "en zh", "en zh", 1, &[0, 2], Some(1)),
     ("en zh", "en zh de", "en zh", 1 << 40 | 3, &[2], Some(2)),
     ("de", "de", "en", 1 << 31, &[10, 12], None),
-    ("zh", "zh en", "en", 0, &[1], Some(1)),
-    ("zh de", "zh", "en-x", u64::MAX, &[1, 2, 3], Some(0)),
+    ("zh", "zh en", "en", 0, &[1], Some(0)),
+    ("zh de", "zh", "en-x en", u64::MAX, &[0, 1, 2, 3], Some(1)),
 ];
 
 const PAIRS: [(&str, &str); 6] =
     [("zh", "en"), ("en", "zh"), ("de", "en"), ("en", "en"), ("zh", "fr"), ("zh", "zh")];
 
-const MODELS: [&[u32]; 4] = [&[], &[1, 2], &[2], &[1, 2, 3]];
+const MODELS: [&[u32]; 4] = [&[], &[0, 2], &[2], &[0, 1, 2, 3]];
 
 fn langs(tags: &str) -> Vec<Lang> {
     tags.split_whitespace().map(|tag| tag.parse().unwrap()).collect()
@@ -154,11 +154,12 @@ fn rare() -> impl Strategy<Value = bool> {
 fn report() -> impl Strategy<Value = Report> {
     let usage = prop::option::weighted(0.3, select(vec![0u16, 499, 500, 501, 900]));
     let models = prop::option::weighted(0.15, select(MODELS.to_vec()));
-    let max_jobs = prop::option::weighted(0.15, 0u32..4);
+    let max_jobs = prop::option::weighted(0.15, select(vec![0u32, 1, 2, 3, 1_024, 1_025]));
     (0u32..4, usage, models, max_jobs).prop_map(|(running, usage, models, max_jobs)| Report {
         running,
         usage: [None, usage, usage.map(|usage| usage / 2)],
         models: models.map(|models| models.iter().copied().map(ModelId).collect()),
+        features: None,
         max_jobs,
     })
 }
@@ -169,7 +170,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     let features = select(vec![0, 0, 0, 1, 3, 1 << 31, 1 << 40]);
     let what = (
         features,
-        prop::option::weighted(0.2, select(vec![1u32, 2, 3, 10])),
+        prop::option::weighted(0.2, select(vec![0u32, 1, 2, 3, 10])),
         prop::option::weighted(0.3, 0u16..3),
         select(vec![1u64, 4_000_000, 9_000_000, 60_000_000, 60_000_000, 90_000_000]),
     );
@@ -223,7 +224,7 @@ fn shared() -> BoxedStrategy<Step> {
         2 => (node(), rare(), prop::bool::weighted(0.4))
             .prop_map(|(node, stale, on)| Step::Drain { node, stale, on }),
         2 => (node(), rare()).prop_map(|(node, stale)| Step::Remove { node, stale }),
-        3 => (node(), rare(), select(vec![1u32, 2, 2, 2, 10]))
+        3 => (node(), rare(), select(vec![0u32, 1, 2, 2, 2, 10]))
             .prop_map(|(node, stale, model)| Step::ModelLost { node, stale, model }),
         5 => (any::<u8>(), rare()).prop_map(|(which, stale)| Step::Confirm { which, stale }),
         9 => (any::<u8>(), rare()).prop_map(|(which, stale)| Step::Release { which, stale }),
@@ -240,21 +241,121 @@ fn shared() -> BoxedStrategy<Step> {
     .boxed()
 }
 
-/// Steps on one server.
-pub(crate) fn on_one_server() -> BoxedStrategy<Step> {
+/// A span, or one microsecond more or less: just where something ends.
+fn around(spans: &'static [u64]) -> impl Strategy<Value = Step> {
+    (select(spans), 0u64..3).prop_map(|(span, more)| Step::Wait(span + more - 1))
+}
+
+/// A usage that is known until just now.
+fn usage_grows_old() -> impl Strategy<Value = Vec<Step>> {
+    (node(), around(&[600_000_000])).prop_map(|(node, wait)| {
+        let beat = |usage| {
+            let report = Report { usage: [None, usage, None], ..Report::default() };
+            Step::Heartbeat { node, stale: false, report }
+        };
+        vec![beat(Some(900)), wait, beat(None)]
+    })
+}
+
+/// A node that loses a model again and again, lists it again, and is asked for it.
+fn model_storm(ask: BoxedStrategy<Vec<Step>>) -> impl Strategy<Value = Vec<Step>> {
+    let (wait, later) = (around(&[1_000_000, 10_000_000]), around(&[1, 10_000_000]));
+    let model = select(vec![0u32, 2]);
+    (node(), model, 8usize..12, 0usize..12, wait, later, ask).prop_map(
+        |(node, model, count, at, wait, later, ask)| {
+            let mut storm = vec![Step::ModelLost { node, stale: false, model }; count];
+            storm.insert(at.min(count), wait);
+            let models = Some([0, 1, 2].map(ModelId).to_vec());
+            let report = Report { models, ..Report::default() };
+            storm.push(Step::Heartbeat { node, stale: false, report });
+            storm.push(later);
+            let asks = ask.into_iter().map(|mut step| {
+                if let Step::Dispatch(ask) | Step::Open(ask) = &mut step {
+                    ask.model = Some(model);
+                    ask.excluded.clear();
+                    ask.candidates.insert(0, node);
+                }
+                step
+            });
+            storm.extend(asks);
+            storm
+        },
+    )
+}
+
+/// A node whose presence is just over or not.
+fn presence_ends(ask: BoxedStrategy<Vec<Step>>) -> impl Strategy<Value = Vec<Step>> {
+    let interval = select(vec![1u64, 1_000_000, 4_000_001, 4_000_002, 4_000_003, 8_000_000]);
+    (node(), interval, 0usize..4, 0u64..3, any::<bool>(), ask).prop_map(
+        |(node, interval, beats, more, known, ask)| {
+            let beat = Step::Heartbeat { node, stale: false, report: Report::default() };
+            let mut steps = vec![beat.clone()];
+            for _ in 0..beats {
+                steps.extend([Step::Wait(interval), beat.clone()]);
+            }
+            let life = if known { 3 * interval.max(1_000_000) } else { 45_000_000 };
+            steps.push(Step::Wait(life + more - 1));
+            steps.extend(ask);
+            steps
+        },
+    )
+}
+
+/// A slot, an answer, an intent or a verdict that is just over or not, and the same asked again.
+fn life_ends(again: BoxedStrategy<Vec<Step>>) -> impl Strategy<Value = Vec<Step>> {
+    let span = around(&[
+        2_000_000,
+        5_000_000,
+        8_000_000,
+        10_000_000,
+        12_000_000,
+        30_000_000,
+        60_000_000,
+        70_000_000,
+        600_000_000,
+        660_000_000,
+    ]);
+    let beats = prop::collection::vec(node(), 0..4);
+    let release = prop::option::of(any::<u8>());
+    (again, release, span, beats).prop_map(|(again, release, wait, beats)| {
+        let mut steps = again.clone();
+        steps.extend(release.map(|which| Step::Release { which: which % 2, stale: false }));
+        steps.push(wait);
+        let report = Report { running: 1, ..Report::default() };
+        let beat = |node| Step::Heartbeat { node, stale: false, report: report.clone() };
+        steps.extend(beats.into_iter().map(beat));
+        steps.extend(again);
+        steps
+    })
+}
+
+/// Single steps and rare turns of events.
+fn turns(single: BoxedStrategy<Step>, ask: BoxedStrategy<Vec<Step>>) -> BoxedStrategy<Vec<Step>> {
     prop_oneof![
-        58 => shared(),
-        30 => ask().prop_map(Step::Dispatch),
-        4 => any::<u8>().prop_map(Step::Again),
+        90 => single.prop_map(|step| vec![step]),
+        1 => usage_grows_old(),
+        2 => model_storm(ask.clone()),
+        2 => presence_ends(ask.clone()),
+        5 => life_ends(ask),
     ]
     .boxed()
 }
 
+/// Steps on one server.
+pub(crate) fn on_one_server() -> BoxedStrategy<Vec<Step>> {
+    let single = prop_oneof![
+        58 => shared(),
+        30 => ask().prop_map(Step::Dispatch),
+        4 => any::<u8>().prop_map(Step::Again),
+    ];
+    turns(single.boxed(), ask().prop_map(|ask| vec![Step::Dispatch(ask)]).boxed())
+}
+
 /// Steps on a Cluster.
-pub(crate) fn on_cluster() -> BoxedStrategy<Step> {
+pub(crate) fn on_cluster() -> BoxedStrategy<Vec<Step>> {
     let which = || any::<u8>();
     let generation = prop::option::weighted(0.3, 1u32..4);
-    prop_oneof![
+    let single = prop_oneof![
         58 => shared(),
         12 => ask().prop_map(Step::Open),
         20 => (which(), ask(), prop::option::weighted(0.2, 0..=NAMES))
@@ -270,6 +371,10 @@ pub(crate) fn on_cluster() -> BoxedStrategy<Step> {
             .prop_map(|(class, word, excluded)| Step::Find { class, word, excluded }),
         8 => (0..=NAMES, prop::bool::weighted(0.8))
             .prop_map(|(node, free)| Step::Hint { node, free }),
-    ]
-    .boxed()
+    ];
+    let opened = ask().prop_map(|ask| {
+        let reserve = Step::Reserve { which: 0, ask: ask.clone(), elsewhere: None };
+        vec![Step::Open(ask), reserve]
+    });
+    turns(single.boxed(), opened.boxed())
 }

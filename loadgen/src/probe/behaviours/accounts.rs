@@ -14,18 +14,21 @@ const UTTERANCES: usize = 6;
 
 pub(super) async fn no_result_lost(stage: &Stage) -> Outcome {
     let talks = conversations(stage).await?;
-    let (mut said, mut lost) = (0, Vec::new());
+    let (mut ended, mut lost) = (0, Vec::new());
     // A result that another session hears is not lost, and what a session lost whose socket was
     // ended has that cause: both are other behaviours'.
     let heard: BTreeSet<&str> = talks.iter().flat_map(Talk::texts).collect();
-    for talk in talks.iter().filter(|talk| talk.ended.is_none()) {
-        said += talk.said.len();
-        let answer = |n: u64| answer(&talk.session, n);
-        let gone = |&n: &u64| !talk.has_end(n) && !heard.contains(answer(n).as_str());
+    for talk in &talks {
+        ended += talk.indexes().filter(|&n| talk.has_end(n)).count();
+        let gone = |&n: &u64| {
+            let elsewhere = heard.contains(answer(&talk.session, n).as_str());
+            talk.ended.is_none() && !talk.has_end(n) && !elsewhere
+        };
         lost.extend(talk.indexes().filter(gone).map(|n| format!("{} {n}", talk.session)));
     }
+    let said = SESSIONS * UTTERANCES;
     match lost.as_slice() {
-        [] => Ok(format!("{said} utterances, {said} ended")),
+        [] => Ok(format!("{said} utterances, {ended} ended")),
         lost => fail!("of {said} utterances {} had no end: {}", lost.len(), lost.join(", ")),
     }
 }

@@ -278,6 +278,9 @@ pub const BEHAVIOURS: &[Behaviour] = &[
     behaviour!("redis-restart", Last, |times| times.prompt * 4, operation::redis_restart,
         "With Redis: after it was restarted, sessions and nodes that stayed connected are served "
         "again. Needs --redis-restart."),
+    behaviour!("node-drain", Together, |times| short(times) * 2, operation::node_drain,
+        "A node that the operator drains gets no more jobs and finishes those that it has; when "
+        "that is over it serves again."),
     behaviour!("drain", Last, |times| times.prompt * 2, operation::drain,
         "Ordered to stop, a scheduler finishes what it has admitted and admits nothing new. Needs "
         "--drain."),

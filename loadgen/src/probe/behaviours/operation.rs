@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::probe::client::End;
+use crate::probe::node::Node;
 use crate::probe::peer::pause;
 use crate::probe::stage::Stage;
 use crate::probe::verdict::{Outcome, Trouble, fail};
@@ -49,14 +51,61 @@ async fn late_utterance(stage: &Stage) -> String {
     }
 }
 
+pub(super) async fn node_drain(stage: &Stage) -> Outcome {
+    let mut leaving = stage.one_node(4).await?;
+    let mut client = stage.client().await?;
+    client.say(&[1]).await;
+    let held = leaving.job(stage.times.prompt).await?;
+    let drain = format!("/api/v1/nodes/{}/drain", leaving.id);
+    set(stage, "PUT", &drain).await?;
+    let mut staying = stage.one_node(4).await?;
+    served_by(stage, &mut staying, &mut leaving).await?;
+    leaving.answer(&held, "finished").await;
+    client.result(0, stage.times.prompt).await?;
+    set(stage, "DELETE", &drain).await?;
+    set(stage, "PUT", &format!("/api/v1/nodes/{}/drain", staying.id)).await?;
+    served_by(stage, &mut leaving, &mut staying).await?;
+    Ok("it finished what it had, got none of 6 jobs, and serves again after the drain".into())
+}
+
+/// Changes the state of a node.
+async fn set(stage: &Stage, method: &str, path: &str) -> Result<(), Trouble> {
+    match stage.target.ask(method, path).await.map(|page| page.status) {
+        Ok(200..300) => Ok(()),
+        Ok(404 | 405) => Err(Trouble::Unsupported("it has no /api/v1/nodes/ID/drain".into())),
+        Ok(401 | 403) => Err(Trouble::NotRun(format!("{path} is for the operator only"))),
+        Ok(status) => fail!("{method} {path} is answered with {status}"),
+        Err(error) => fail!("{error}"),
+    }
+}
+
+/// A few jobs, all of them at the node that serves.
+async fn served_by(stage: &Stage, serves: &mut Node, rests: &mut Node) -> Result<(), Trouble> {
+    for n in 1..=6 {
+        let mut client = stage.client().await?;
+        client.say(&[n]).await;
+        let Some(job) = serves.any_job(stage.times.prompt).await else {
+            fail!("job {n} did not come to the node that is not drained");
+        };
+        serves.answer(&job, "served").await;
+        client.result(0, stage.times.prompt).await?;
+    }
+    match rests.any_job(Duration::ZERO).await {
+        Some(_) => fail!("the drained node got a job"),
+        None => Ok(()),
+    }
+}
+
 pub(super) async fn redis_restart(stage: &Stage) -> Outcome {
-    let status = match stage.target.get("/api/v1/cluster").await {
-        Ok(page) => page.status,
+    let page = match stage.target.get("/api/v1/cluster").await {
+        Ok(page) => page,
         Err(error) => fail!("{error}"),
     };
-    if matches!(status, 404 | 503) {
-        let why = format!("/api/v1/cluster is answered with {status}: no Redis");
-        return Err(Trouble::Unsupported(why));
+    let store = serde_json::from_str::<Value>(&page.body)
+        .map_or(Value::Null, |cluster| cluster["store"].clone());
+    if matches!(page.status, 404 | 503) || store == "embedded" {
+        let said = format!("/api/v1/cluster is answered with {}, store {store}", page.status);
+        return Err(Trouble::Unsupported(format!("{said}: no Redis")));
     }
     let Some(command) = &stage.commands.redis_restart else {
         let why = "name the command that restarts Redis with --redis-restart";

@@ -26,6 +26,9 @@ async fn page(stage: &Stage, path: &str) -> Result<String, Trouble> {
     match page.status {
         200 => Ok(page.body),
         404 => Err(Trouble::Unsupported(format!("{path} is answered with 404"))),
+        401 | 403 => {
+            Err(Trouble::NotRun(format!("{path} is for the operator only: probe from there")))
+        }
         status => fail!("{path} is answered with {status}"),
     }
 }

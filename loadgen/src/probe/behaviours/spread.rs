@@ -83,7 +83,6 @@ pub(super) async fn affinity(stage: &Stage) -> Outcome {
             fail!("endless speech was cut without is_max_duration_triggered");
         }
         nodes[at].answer(&job, "part").await;
-        client.end_of(job.index, stage.times.prompt).await?;
         let (of, name) = (*first.get_or_insert(at), |n: usize| nodes[n].peer.name().to_owned());
         if of != at {
             fail!("the first part went to {}, part {} to {}", name(of), follower + 1, name(at));
