@@ -9,7 +9,7 @@
 #[path = "../tests/it/fuzz.rs"]
 #[allow(dead_code, reason = "its lists of single frames are for the tests")]
 mod fuzz;
-#[path = "../tests/it/peers.rs"]
+#[path = "../tests/it/peers/mod.rs"]
 #[allow(dead_code, reason = "not all that tests do is done here")]
 mod peers;
 
