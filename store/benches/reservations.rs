@@ -14,7 +14,7 @@ use redis::{Connection, cmd};
 use servers::Servers;
 
 const NODES: u32 = 1_000;
-const REQUESTS: u32 = 200_000;
+const REQUESTS: u32 = 20_000;
 /// Enough slots that none is full.
 const MAX_JOBS: u32 = 1_024;
 /// redis-benchmark puts a number below 1,000 in its place.

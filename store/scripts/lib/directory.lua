@@ -38,9 +38,10 @@ end
 
 -- A class without nodes is not in its pairs' lists, so that dead classes cost nothing.
 local function count_in_class(class, caps, step)
-  local listed = redis.call('HINCRBY', DIR .. 'class:' .. class, 'listed', step)
-  local entered = step > 0 and listed == 1
-  if not entered and listed > 0 then return end
+  local entered = step == 1
+  local others = redis.call('HINCRBY', DIR .. 'class:' .. class, 'listed', step)
+  if entered then others = others - 1 end
+  if others > 0 then return end
   for _, pair in ipairs(pairs_of(caps)) do
     local indexes = { DIR .. 'pair:' .. pair }
     for model in string.gmatch(models_of(caps), '%d+') do

@@ -172,8 +172,7 @@ local function seat(n, num, key, leases_key, listed, r)
   end
   sweep_node(n)
   if not listed then
-    n.live = false
-    n.class = -1
+    n.live, n.class = false, -1 -- no room
   else
     -- A slot that has lost writes must not give a generation twice.
     n.generation = math.max(n.generation + 1, listed.generation)

@@ -254,11 +254,17 @@ fn keys_of_others_change_nothing() {
 }
 
 #[test]
-fn a_lost_record_gives_no_generation_twice() {
-    let mut world = World::new();
-    world.fill();
+fn neither_a_lost_record_nor_a_lost_directory_gives_a_generation_twice() {
     let [record, _] = lingua_store::keys::node(NodeNum(0));
-    cmd("DEL").arg(&record).exec(&mut world.servers.connections[0]).unwrap();
+    for lost in [record.as_str(), lingua_store::keys::GENERATIONS] {
+        let mut world = World::new();
+        world.fill();
+        cmd("DEL").arg(lost).exec(&mut world.servers.connections[0]).unwrap();
+        comes_again(&mut world);
+    }
+}
+
+fn comes_again(world: &mut World) {
     let op = Op::Register(Box::new(Register {
         name: "node-0".into(),
         caps: capabilities(1, PoolRule::AsrXTts),

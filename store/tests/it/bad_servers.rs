@@ -6,6 +6,7 @@ use lingua_core::*;
 use lingua_store::{Layout, Store, StoreClock, StoreConfig, StoreError};
 use redis::cmd;
 
+use crate::dump::dump;
 use crate::servers::{Server, Servers};
 use crate::steps::capabilities;
 
@@ -27,9 +28,13 @@ async fn refusal(config: StoreConfig) -> StoreError {
 }
 
 fn register(name: &str) -> Op {
+    register_as(name, 1)
+}
+
+fn register_as(name: &str, kind: usize) -> Op {
     Op::Register(Box::new(Register {
         name: name.into(),
-        caps: capabilities(1, PoolRule::AsrXTts),
+        caps: capabilities(kind, PoolRule::AsrXTts),
         max_jobs: 2,
         owner: InstanceId(0),
     }))
@@ -156,12 +161,16 @@ async fn a_pair_without_room_and_a_maximum_out_of_range() {
         let store = servers.store(&state).await;
         let mut embedded = State::new(state.clone());
         let now = Micros::secs(1);
-        for n in 0..=Shards::MAX {
-            let op = register(&format!("node-{n}"));
-            let expected = format!("{:?}", embedded.apply(now, &op));
-            let stored = format!("{:?}", store.apply(now, &op).await.unwrap());
+        // The first node speaks other languages, until it wants those that have no room.
+        let mut ops = vec![register_as("first", 3)];
+        ops.extend((0..=Shards::MAX).map(|n| register(&format!("node-{n}"))));
+        ops.push(register("first"));
+        for (at, op) in ops.iter().enumerate() {
+            let expected = format!("{:?}", embedded.apply(now, op));
+            let stored = format!("{:?}", store.apply(now, op).await.unwrap());
             assert_eq!(stored, expected);
-            assert_eq!(stored.contains("PairFull"), n == Shards::MAX);
+            assert_eq!(stored.contains("PairFull"), at > Shards::MAX);
         }
+        assert_eq!(dump(&mut servers.connections, now), embedded.dump(now));
     }
 }

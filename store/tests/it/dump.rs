@@ -77,6 +77,14 @@ impl Looker<'_> {
                     self.lines.push(format!("class {class} {}", describe(&caps)));
                 }
             }
+            ("dir", index) if index.starts_with("pair:") || index.starts_with("model:") => {
+                let classes: Vec<String> = self.ask("ZRANGE", key, &["0", "-1"]);
+                for class in classes {
+                    let listing = self.listing.values();
+                    let has_nodes = |listing: &String| listing.split(' ').next() == Some(&class);
+                    assert!(listing.clone().any(has_nodes), "{index}: class {class} is empty");
+                }
+            }
             ("dir", "listing") => {
                 for (num, listing) in &self.listing {
                     let numbers: Vec<u16> = listing.split(' ').map(parse).collect();
@@ -115,6 +123,8 @@ impl Looker<'_> {
 
     fn node(&mut self, id: &str, key: &str) {
         let record = self.hash(key);
+        let named: String = self.ask("HGET", lingua_store::keys::NAMES, &[&record["name"]]);
+        assert_eq!(named, id, "the number of {}", record["name"]);
         let fields: Vec<i64> = record["state"].split(' ').map(parse).collect();
         let is = |at: usize| fields[at] == 1;
         let class = fields[4];

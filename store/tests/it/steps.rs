@@ -120,8 +120,18 @@ const KINDS: [Kind; 6] = [
     ("zh de", "zh", "en-x en", u64::MAX, &[0, 1, 2, 3], Some(1)),
 ];
 
-const PAIRS: [(&str, &str); 6] =
-    [("zh", "en"), ("en", "zh"), ("de", "en"), ("en", "en"), ("zh", "fr"), ("zh", "zh")];
+const PAIRS: [(&str, &str); 7] = [
+    ("zh", "en"),
+    ("en", "zh"),
+    ("de", "en"),
+    ("zh", "en-x"),
+    ("en", "en"),
+    ("zh", "fr"),
+    ("zh", "zh"),
+];
+
+/// Instances, so that leases have up to twenty digits.
+const INSTANCES: [u16; 3] = [0, 1, u16::MAX];
 
 const MODELS: [&[u32]; 4] = [&[], &[0, 2], &[2], &[0, 1, 2, 3]];
 
@@ -166,7 +176,8 @@ fn report() -> impl Strategy<Value = Report> {
 
 fn ask() -> impl Strategy<Value = Ask> {
     let word = prop_oneof![Just(0), Just(u32::MAX), any::<u32>()];
-    let whom = (0..SESSIONS, 0u32..3, 0usize..PAIRS.len(), 1u32..4, 0u16..2);
+    let instance = select(INSTANCES.to_vec());
+    let whom = (0..SESSIONS, 0u32..3, 0usize..PAIRS.len(), 1u32..4, instance);
     let features = select(vec![0, 0, 0, 1, 3, 1 << 31, 1 << 40]);
     let what = (
         features,
@@ -186,7 +197,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         session: whom.0,
         index: whom.1,
         // Mostly a pair that many speak.
-        pair: if whom.2 > 3 && whom.1 > 0 { 0 } else { whom.2 },
+        pair: if whom.2 > 4 && whom.1 > 0 { 0 } else { whom.2 },
         attempt: whom.3,
         instance: whom.4,
         features: what.0,
@@ -216,7 +227,7 @@ fn shared() -> BoxedStrategy<Step> {
     let life = select(vec![1u64, 3_000_000, 60_000_000]);
     prop_oneof![
         8 => wait(),
-        6 => (node(), 0usize..KINDS.len(), 0u32..4, 0u16..2).prop_map(
+        6 => (node(), 0usize..KINDS.len(), 0u32..4, select(INSTANCES.to_vec())).prop_map(
             |(name, kind, max_jobs, owner)| Step::Register { name, kind, max_jobs, owner }
         ),
         14 => (node(), rare(), report())
@@ -367,9 +378,9 @@ pub(crate) fn on_cluster() -> BoxedStrategy<Vec<Step>> {
             }),
         4 => (which(), prop::bool::weighted(0.8))
             .prop_map(|(which, same)| Step::End { which, same }),
-        4 => (0u32..8, any::<u32>(), prop::collection::vec(0..NAMES, 0..3))
+        10 => (0u32..8, any::<u32>(), prop::collection::vec(0..NAMES, 0..3))
             .prop_map(|(class, word, excluded)| Step::Find { class, word, excluded }),
-        8 => (0..=NAMES, prop::bool::weighted(0.8))
+        16 => (0..=NAMES, prop::bool::weighted(0.8))
             .prop_map(|(node, free)| Step::Hint { node, free }),
     ];
     let opened = ask().prop_map(|ask| {

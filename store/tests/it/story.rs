@@ -16,6 +16,8 @@ pub(crate) struct Story {
     asked: Vec<Dispatch>,
     intents: Vec<(RequestId, Intent, Needs)>,
     leases: u64,
+    // Of the dispatch drawn last.
+    needs: Option<Needs>,
 }
 
 impl Story {
@@ -27,6 +29,7 @@ impl Story {
             asked: Vec::new(),
             intents: Vec::new(),
             leases: 0,
+            needs: None,
         }
     }
 
@@ -65,16 +68,18 @@ impl Story {
             candidates.push(self.num(name));
         }
         let session = SessionId(ask.session);
+        let needs = Needs {
+            pair,
+            features: Features(ask.features),
+            model: ask.model.map(ModelId),
+            region: ask.region.map(RegionId),
+        };
+        self.needs = Some(needs);
         Dispatch {
             request: RequestId { session, index: ask.index, tgt: pair.tgt },
             attempt: ask.attempt,
             lease: self.lease(ask.instance),
-            needs: Needs {
-                pair,
-                features: Features(ask.features),
-                model: ask.model.map(ModelId),
-                region: ask.region.map(RegionId),
-            },
+            needs,
             affinity: ask.affinity,
             preferred: ask.preferred.map(|name| self.num(name)),
             excluded: self.excluded(&ask.excluded),
@@ -177,7 +182,7 @@ impl Story {
             request,
             attempt: intent.attempt,
             lease: intent.lease,
-            needs: if which.is_multiple_of(4) { other } else { needs },
+            needs: if which % 4 == 3 { other } else { needs },
             excluded: d.excluded,
             deadline: d.deadline,
         })
@@ -197,9 +202,9 @@ impl Story {
                 }
             }
             (Op::Open(open), Reply::Intended(Intended::Stands(intent))) => {
-                let src = pairs().find(|pair| pair.tgt == open.request.tgt).unwrap().src;
-                let pair = Pair { src, tgt: open.request.tgt };
-                self.intents.push((open.request, *intent, Needs::pair(pair)));
+                let needs = self.needs.filter(|needs| needs.pair.tgt == open.request.tgt);
+                let needs = needs.expect("a dispatch was drawn for it");
+                self.intents.push((open.request, *intent, needs));
             }
             (Op::Move(m), Reply::Intended(Intended::Stands(intent))) => {
                 let known = self.intents.iter_mut().filter(|(request, ..)| *request == m.request);
