@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
             session: token(args.session_token.as_deref())?,
             node: token(args.node_token.as_deref())?,
         };
-        let target = Target::resolve(url).await?.with_tokens(tokens);
+        let target = Target::resolve(url)?.with_tokens(tokens);
         if !target.is_loopback() && !args.allow_remote {
             let message = format!(
                 "--target {target} is not this machine: add --allow-remote if it may be probed \

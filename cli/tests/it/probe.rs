@@ -46,7 +46,7 @@ async fn our_server_shows_what_a_test_can_wait_for() {
     let url = format!("ws://{}", listener.local_addr().unwrap());
     tokio::spawn(serve(config(), listener, std::future::pending()));
     let plan = Plan {
-        target: Target::resolve(&url).await.unwrap(),
+        target: Target::resolve(&url).unwrap(),
         behaviours,
         times: times(),
         commands: Commands::default(),

@@ -59,8 +59,8 @@ impl Target {
     ///
     /// # Errors
     /// Another form, or a host without an address.
-    pub async fn resolve(url: &str) -> Result<Self, TargetError> {
-        Ok(Self { address: Address::resolve(url).await?, tokens: Tokens::default() })
+    pub fn resolve(url: &str) -> Result<Self, TargetError> {
+        Ok(Self { address: Address::resolve(url)?, tokens: Tokens::default() })
     }
 
     /// The same scheduler, for peers that show these tokens.

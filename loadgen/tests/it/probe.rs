@@ -37,7 +37,7 @@ fn brisk() -> Times {
 async fn probed(scheduler: &Faulty, only: &[&str]) -> Report {
     let names: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
     let plan = Plan {
-        target: Target::resolve(&scheduler.url()).await.unwrap(),
+        target: Target::resolve(&scheduler.url()).unwrap(),
         behaviours: probe::choose(&names).unwrap(),
         times: brisk(),
         commands: Commands::default(),
