@@ -9,15 +9,18 @@
 -- ARGV[5]  its busiest resource, permille; -1: unknown
 -- ARGV[6]  new max_jobs, 1..=1024; 0: as before
 -- ARGV[7]  models present, list; -: as before
+-- ARGV[8]  features offered, upper 32 bits; -: as before
+-- ARGV[9]  features offered, lower 32 bits; -: as before
 --
 -- Reply: 0: taken; 1: the generation is not current; 2, capabilities: taken, and to be listed anew
 
 local n = load_node(tonumber(ARGV[2]), KEYS[1], KEYS[2])
 if not is_current(n, tonumber(ARGV[3])) then return answer(1) end
 local running, busiest = tonumber(ARGV[4]), tonumber(ARGV[5])
-local max_jobs, models = tonumber(ARGV[6]), ARGV[7]
+local max_jobs = tonumber(ARGV[6])
 sweep_node(n)
-if models ~= '-' and models ~= models_of(n.caps) then relist(n, models) end
+local caps = with_changes(n.caps, ARGV[7], ARGV[8], ARGV[9])
+if caps ~= n.caps then relist(n, caps) end
 beat(n)
 if max_jobs >= 1 and max_jobs <= MAX_JOBS then n.max_jobs = max_jobs end
 renew(n, leases_of(n), running)

@@ -17,7 +17,7 @@ if n.class >= 0 then
   for model in string.gmatch(models_of(n.caps), '%d+') do
     if model ~= ARGV[4] then left = left .. '|' .. model end
   end
-  relist(n, left .. '|')
+  relist(n, with_changes(n.caps, left .. '|', '-', '-'))
 end
 save_node(n)
 room_changed(n)

@@ -10,7 +10,7 @@
 
 local n = load_node(tonumber(ARGV[2]), KEYS[1], KEYS[2])
 if not is_current(n, tonumber(ARGV[3])) then return answer(1) end
-sweep_node(n)
+sweep_node(n) -- or the next step
 n.live = false
 room_changed(n)
 n.class = -1

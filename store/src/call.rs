@@ -80,7 +80,9 @@ fn heartbeat(node: NodeRef, report: &Report) -> Call {
     let busiest = or_none(report.usage.iter().flatten().max().copied());
     let present = report.models.as_deref().map_or_else(|| "-".to_owned(), models);
     let max_jobs = report.max_jobs.unwrap_or(0).to_string();
-    at_node(Step::Heartbeat, node, [report.running.to_string(), busiest, max_jobs, present])
+    let [high, low] = report.features.map_or_else(|| ["-", "-"].map(str::to_owned), halves);
+    let running = report.running.to_string();
+    at_node(Step::Heartbeat, node, [running, busiest, max_jobs, present, high, low])
 }
 
 fn clear_affinity(session: SessionId) -> Call {

@@ -239,7 +239,8 @@ fn every_job_ends_by_its_deadline() {
 fn a_silent_node_is_missed_after_three_of_its_own_intervals() {
     let mut solo = solo(InstanceConfig::default());
     let node = solo.node("a", &caps("zh", "en"), 1);
-    for _ in 0..3 {
+    // From the least first interval of 8 s down to its own, a quarter at a time.
+    for _ in 0..8 {
         solo.wait(Micros::secs(2));
         solo.handle(Input::Heartbeat(node, Report::default()));
     }

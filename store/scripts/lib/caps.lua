@@ -23,9 +23,11 @@ local function fits(caps, needs)
     and (needs.model < 0 or lists(models, digits(needs.model)))
 end
 
--- The node's text of capabilities with other models.
-local function with_models(caps, models)
-  local asr, semantic, tts, high, low, _, region = string.match(caps, CAPS)
+-- The node's text of capabilities with other models and features; -: as before.
+local function with_changes(caps, models, high, low)
+  local asr, semantic, tts, high0, low0, models0, region = string.match(caps, CAPS)
+  if models == '-' then models = models0 end
+  if high == '-' then high, low = high0, low0 end
   return table.concat({ asr, semantic, tts, high, low, models, region }, ';')
 end
 

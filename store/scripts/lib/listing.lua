@@ -1,11 +1,11 @@
 -- The directory beside its nodes, on one server.
 
--- Moves a listed node to the class of its new models. Its pairs are those it has just left, so
+-- Moves a listed node to the class of what it now has. Its pairs are those it has just left, so
 -- there is room.
-function relist(n, models)
+function relist(n, caps)
   if n.class < 0 then return end
   leave_index(n)
-  n.caps = with_models(n.caps, models)
+  n.caps = caps
   n.class = list(n.num, n.caps)
 end
 

@@ -20,6 +20,7 @@ local OFFLINE, FULL, UNAVAILABLE, LEFT_POOL, EXCLUDED = 0, 1, 2, 3, 4
 
 local HEARTBEAT_UNKNOWN = 45000000
 local INTERVAL_MIN = 1000000
+local FIRST_INTERVAL_MIN = 8000000
 local USAGE_LIFE = 600000000
 local LOSSES_MAX = 10
 local LOSSES_WINDOW = 10000000
@@ -198,8 +199,9 @@ end
 -- A heartbeat has come. One that comes early shortens the interval only little by little.
 local function beat(n)
   if n.heard then
-    local usual = math.floor(n.interval / 4) * 3
-    n.interval = math.max(now - n.last_seen, usual, INTERVAL_MIN)
+    local least = FIRST_INTERVAL_MIN
+    if n.interval > 0 then least = math.max(math.floor(n.interval / 4) * 3, INTERVAL_MIN) end
+    n.interval = math.max(now - n.last_seen, least)
   end
   n.heard = true
   n.last_seen = now

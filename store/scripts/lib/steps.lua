@@ -10,8 +10,8 @@ function room_changed() end
 function lease_ended() end
 
 -- The directory lies in another slot: the caller is asked to list the node and to tell it.
-function relist(n, models)
-  if n.class >= 0 then wanted_caps = with_models(n.caps, models) end
+function relist(n, caps)
+  if n.class >= 0 then wanted_caps = caps end
 end
 
 -- The caller unlists it.

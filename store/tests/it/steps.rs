@@ -165,11 +165,13 @@ fn report() -> impl Strategy<Value = Report> {
     let usage = prop::option::weighted(0.3, select(vec![0u16, 499, 500, 501, 900]));
     let models = prop::option::weighted(0.15, select(MODELS.to_vec()));
     let max_jobs = prop::option::weighted(0.15, select(vec![0u32, 1, 2, 3, 1_024, 1_025]));
-    (0u32..4, usage, models, max_jobs).prop_map(|(running, usage, models, max_jobs)| Report {
+    let features = prop::option::weighted(0.15, select(vec![0u64, 1, 1 << 40 | 3, u64::MAX]));
+    let all = (0u32..4, usage, models, features, max_jobs);
+    all.prop_map(|(running, usage, models, features, max_jobs)| Report {
         running,
         usage: [None, usage, usage.map(|usage| usage / 2)],
         models: models.map(|models| models.iter().copied().map(ModelId).collect()),
-        features: None,
+        features: features.map(Features),
         max_jobs,
     })
 }
