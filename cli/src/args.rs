@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lingua_core::claim::Tolerance;
+use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
+
+use crate::settings::Flags;
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
 ///
@@ -25,6 +28,8 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
     Capacity(Capacity),
+    /// Measure what a scheduler's work costs, for the simulation.
+    Calibrate(Calibrate),
     /// Show the pools of a scenario: pairs, shards, keys, bias.
     Pools(File),
     /// Check a scenario file without running it.
@@ -35,16 +40,29 @@ pub(crate) enum Command {
     Publish(Publish),
     /// Print the summary of a finished run again.
     Report(Report),
-    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals.
+    /// Compare two runs, or two sets of runs seed by seed, that met the same arrivals; or a
+    /// simulated run with the same scenario over real sockets.
     Compare(Compare),
+    /// Put the shards of one run over real sockets together.
+    Merge(Merge),
     /// Run the simulator against queueing theory and show the z-scores.
     Theory(Theory),
     /// Show how many duties each scheduler instance may hold, and which deaths that survives.
     ClaimPlan(ClaimPlan),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
+    /// Run a scenario over real sockets against a scheduler and judge it from outside.
+    Load(Load),
     /// Run the scheduler: WebSockets for nodes and clients, state in this process.
+    ///
+    /// Dashboard at /dashboard, metrics for Prometheus at /metrics, liveness at /health, readiness
+    /// at /ready. SIGTERM drains: nothing new is admitted, what is under way is finished.
+    ///
+    /// A value may stand in a flag, in the environment, in the file of --config: the first of them
+    /// counts. Secrets are files, never values.
     Serve(Serve),
+    /// See from outside whether a scheduler shows what any Lingua scheduler must.
+    Probe(Probe),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -58,6 +76,23 @@ pub(crate) struct File {
     /// Change one value, e.g. --set scheduler.sample=3 or --set nodes.0.count=200.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+    /// Take the [costs] of this file, which `lingua calibrate` has measured.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) costs: Option<PathBuf>,
+}
+
+impl File {
+    /// Loads the scenario with all changes.
+    pub(crate) fn load(&self) -> Result<Loaded, lingua_scenarios::Error> {
+        Scenario::load(&self.file, &self.changes()?)
+    }
+
+    /// All changes, those that were written out last.
+    pub(crate) fn changes(&self) -> Result<Vec<String>, lingua_scenarios::Error> {
+        let mut changes = self.costs.as_deref().map_or(Ok(Vec::new()), costs_of)?;
+        changes.extend(self.overrides.iter().cloned());
+        Ok(changes)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -67,12 +102,119 @@ pub(crate) struct Serve {
     /// Change one value, e.g. --set scheduler.policy=power-of-d.
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
     pub(crate) overrides: Vec<String>,
-    /// Address and port.
-    #[arg(long, default_value = "127.0.0.1:5010")]
-    pub(crate) listen: std::net::SocketAddr,
-    /// Concurrent jobs of a node that names no maximum.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) max_jobs: u16,
+    /// Settings (TOML, `key = value`): any flag below without its hyphens, such as max_jobs = 4.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+/// Opens a few nodes and sessions of its own, under private language codes, and judges what they
+/// hear. Takes about two minutes.
+///
+/// Exit codes: 0 all passed · 2 bad usage · 3 a behaviour failed · 4 no scheduler there.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Probe {
+    /// The scheduler, ws://host:port; absent: one of our own is started and drained.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Only this behaviour; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Explain the behaviours and end.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Write verdicts and frames as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write verdicts as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Probe a target that is not this machine.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File with the token that clients show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) session_token: Option<PathBuf>,
+    /// File with the token that nodes show.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    pub(crate) node_token: Option<PathBuf>,
+    /// Shell command that orders the scheduler to stop, for the behaviour `drain`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) drain: Option<String>,
+    /// Shell command that restarts the scheduler's Redis, for the behaviour `redis-restart`.
+    #[arg(long, value_name = "COMMAND", requires = "target")]
+    pub(crate) redis_restart: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Load {
+    #[command(flatten)]
+    pub(crate) file: File,
+    /// Scheduler to speak to, ws://host:port; absent: one of its own is started beside it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Folder for the files of the run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Whose known differences are allowed for.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) profile: Profile,
+    /// How audio is encoded; absent: Opus where the scenario has fewer than 32 bytes per
+    /// millisecond, else PCM16.
+    #[arg(long, value_enum)]
+    pub(crate) audio: Option<Audio>,
+    /// Times faster than real that talkers talk.
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = speed)]
+    pub(crate) speed: f64,
+    /// Sockets of each group of bare jobs, each with one job at a time; absent: enough for one to
+    /// be free nearly always.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) sockets: Option<u32>,
+    /// Load a scheduler that is not on this machine. Languages are then replaced by private codes
+    /// (qaa to qtz), so that fake nodes and sessions meet nobody but each other.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// Do not ask before a scheduler that is not on this machine is loaded.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Refuse to begin where the scenario wants more sockets.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_sockets: Option<u64>,
+    /// Refuse to begin where the scenario comes to more utterances per second.
+    #[arg(long, value_name = "PER_SECOND")]
+    pub(crate) max_rate: Option<f64>,
+    /// Take the i-th of n parts of the run, i from 0; `lingua merge` puts them together.
+    #[arg(long, value_name = "i/n", default_value_t)]
+    pub(crate) shard: lingua_loadgen::Shard,
+    /// Begin the plan at this time, in seconds since 1970, so that all shards begin together.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) start_at: Option<u64>,
+    /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    pub(crate) max_lag_ms: u64,
+    /// Write the expectations as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+/// Schedulers with known differences.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    /// This project's.
+    #[default]
+    Lingua,
+    /// The one that is deployed today: nodes serve after 16 s, no maximum on the wire.
+    Deployed,
+}
+
+/// Encodings of audio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Audio {
+    /// Packets of 20 ms with their lengths, 24 kbit/s.
+    Opus,
+    /// Samples of 16 bits at 16 kHz.
+    Pcm16,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -116,14 +258,34 @@ pub(crate) struct Capacity {
     pub(crate) file: File,
     /// Fewest nodes and instances for so much, e.g. --need sessions=1000, with the largest node
     /// and one instance dead.
-    #[arg(long, value_name = "sessions=N")]
+    #[arg(long, value_name = "sessions=N", conflicts_with = "live")]
     pub(crate) need: Option<String>,
+    /// Search over real sockets too, one run after the other, and show both side by side.
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Scheduler to search at, ws://host:port; absent: one of its own for each run.
+    #[arg(long, value_name = "URL", requires = "live")]
+    pub(crate) target: Option<String>,
     /// Threads.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,
     /// Folder for capacity.csv, the table and the heat map.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Calibrate {
+    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
+    /// read where it runs on this machine, else time on the clock stands for it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -155,6 +317,19 @@ pub(crate) struct Compare {
     /// the means count.
     #[arg(long = "max-regress", value_name = "METRIC=PERCENT")]
     pub(crate) max_regress: Vec<String>,
+    /// Folder for the page, the table and the curves of a simulated run A and a measured run B.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Merge {
+    /// Folders of all shards of the run, in any order.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Folder for the files of the whole.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -236,4 +411,35 @@ fn seeds(text: &str) -> Result<std::ops::RangeInclusive<u64>, String> {
         return Err(format!("`{text}`: 1 to 1,000,000 seeds, the smaller one first"));
     }
     Ok(a..=b)
+}
+
+/// A number of times from 0.01 to 1,000.
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number: write 10"))?;
+    if (0.01..=1_000.0).contains(&speed) {
+        Ok(speed)
+    } else {
+        Err(format!("{text}: from 0.01 to 1000"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_sample_workflow_are_understood() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ci-example.yml");
+        let text = std::fs::read_to_string(path).unwrap();
+        let runs = text.lines().filter_map(|line| line.trim().strip_prefix("bin/"));
+        let commands: Vec<_> = runs.filter_map(|line| line.split_once("/lingua ")).collect();
+        assert!(commands.len() >= 6, "{commands:?}");
+        for (_, command) in commands {
+            let command = command.split(" | ").next().unwrap();
+            let words = std::iter::once("lingua").chain(command.split_whitespace());
+            Args::try_parse_from(words).unwrap_or_else(|error| panic!("{command}: {error}"));
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use lingua_reports::run::Verdict;
+
 /// How the command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -15,6 +17,17 @@ pub(crate) enum Code {
     Void = 4,
     /// A promised invariant broke.
     InvariantBroken = 5,
+}
+
+impl From<Verdict> for Code {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Ok => Self::Fine,
+            Verdict::ExpectationFailed => Self::ExpectationFailed,
+            Verdict::Void => Self::Void,
+            Verdict::InvariantBroken => Self::InvariantBroken,
+        }
+    }
 }
 
 impl From<Code> for ExitCode {
@@ -44,15 +57,46 @@ pub(crate) enum Failure {
     /// Duties that cannot be planned.
     #[error("error: {0}")]
     Plan(#[from] lingua_core::claim::PlanError),
+    /// A run over real sockets could not begin.
+    #[error("error: {0}")]
+    Load(lingua_loadgen::LoadError),
+    /// Shards that do not belong together.
+    #[error("error: {0}")]
+    Merge(#[from] lingua_reports::merge::MergeError),
+    /// A prediction that cannot be held against a measurement.
+    #[error("error: {0}")]
+    Prediction(#[from] lingua_reports::prediction::PredictionError),
+    /// A scheduler that cannot be measured.
+    #[error("error: {0}")]
+    Calibrate(#[from] lingua_loadgen::calibrate::CalibrateError),
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    /// An address that names no scheduler.
+    #[error("error: {0}")]
+    Target(#[from] lingua_loadgen::TargetError),
+    /// No scheduler of our own could be started.
+    #[error("error: {0}")]
+    Child(#[from] lingua_loadgen::ChildError),
+    /// There is no scheduler to measure.
+    #[error("error: {0}")]
+    Unreachable(#[from] lingua_loadgen::probe::Unreachable),
     /// Anything else that the user can mend.
     #[error("error: {0}")]
     Usage(String),
     /// The reader of our output has gone.
     #[error("broken pipe")]
     BrokenPipe,
+}
+
+impl From<lingua_loadgen::LoadError> for Failure {
+    fn from(error: lingua_loadgen::LoadError) -> Self {
+        match error {
+            // It names its place itself.
+            lingua_loadgen::LoadError::Scenario(error) => Self::Scenario(error),
+            error => Self::Load(error),
+        }
+    }
 }
 
 impl From<lingua_sim::SimError> for Failure {
@@ -67,7 +111,10 @@ impl From<lingua_sim::SimError> for Failure {
 
 impl Failure {
     pub(crate) fn code(&self) -> Code {
-        Code::BadInput
+        match self {
+            Self::Unreachable(_) => Code::Void,
+            _ => Code::BadInput,
+        }
     }
 }
 

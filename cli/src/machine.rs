@@ -12,11 +12,16 @@ pub(crate) fn describe(run: &Run, wall: Duration, threads: usize) -> Machine {
         events_per_s: run.events as f64 / wall_s,
         ns_per_job: wall_s * 1e9 / run.jobs.offered.max(1) as f64,
         peak_rss_mib: peak_rss_mib(),
-        processor: first_line("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".into()),
+        processor: processor(),
         host: std::fs::read_to_string("/proc/sys/kernel/hostname")
             .map_or_else(|_| "unknown".into(), |host| host.trim().to_owned()),
         threads: threads as u32,
     }
+}
+
+/// Model of the processor.
+pub(crate) fn processor() -> String {
+    first_line("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".into())
 }
 
 /// Peak resident memory of this process, where the system tells.

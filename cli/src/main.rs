@@ -3,8 +3,10 @@
 mod args;
 mod commands;
 mod failure;
+mod live;
 mod machine;
 mod progress;
+mod settings;
 mod trace;
 mod variants;
 
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Sim(args) => commands::sim::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Capacity(args) => commands::capacity::run(&args),
         Command::Pools(args) => commands::pools::run(&args),
         Command::Check(args) => commands::check::run(&args),
@@ -26,10 +29,13 @@ fn main() -> ExitCode {
         Command::Publish(args) => commands::publish::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Merge(args) => commands::merge::run(&args),
         Command::Theory(args) => commands::theory::run(&args),
         Command::ClaimPlan(args) => commands::claim_plan::run(&args),
         Command::Import(args) => commands::import::run(&args),
+        Command::Load(args) => commands::load::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
+        Command::Probe(args) => commands::probe::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };
     match result {

@@ -4,6 +4,9 @@
 
 use crate::Micros;
 
+/// A client that does not say when it has played a result is believed for so long.
+const PLAY_MAX: Micros = Micros::secs(60);
+
 /// Figures of the finalize rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinalizeConfig {
@@ -72,7 +75,19 @@ impl Reason {
         matches!(self, Self::Timeout | Self::MaxDuration)
     }
 
-    fn hangover(self, config: &FinalizeConfig) -> Micros {
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IsFinal => "is_final",
+            Self::Pause => "pause",
+            Self::Timeout => "timeout",
+            Self::MaxDuration => "max_duration",
+            Self::MaxLength => "max_length",
+        }
+    }
+
+    /// How long such a cut waits until its jobs are made.
+    pub fn hangover(self, config: &FinalizeConfig) -> Micros {
         match self {
             Self::IsFinal => config.hangover_manual,
             Self::Pause | Self::Timeout | Self::MaxDuration => config.hangover_auto,
@@ -121,6 +136,8 @@ pub struct Segmenter {
     bytes: u64,
     audio: Micros,
     last_chunk: Micros,
+    // Until when the client plays a result: silence counts from there.
+    played: Micros,
     last_sent: Micros,
     // Hangovers end in the order of the cuts.
     ready: Micros,
@@ -132,10 +149,24 @@ impl Segmenter {
         self.bytes > 0
     }
 
+    /// The client begins to play a result, and hears instead of speaking.
+    pub fn play_started(&mut self, now: Micros) {
+        self.played = now + PLAY_MAX;
+    }
+
+    /// The client has played a result.
+    pub fn play_ended(&mut self, now: Micros) {
+        self.played = now;
+    }
+
+    fn silent_since(&self) -> Micros {
+        self.last_chunk.max(self.played)
+    }
+
     /// Takes a chunk.
     pub fn chunk(&mut self, now: Micros, chunk: Chunk, config: &FinalizeConfig) -> Cuts {
         let mut cuts = [None; 2];
-        let silent = self.is_open() && now - self.last_chunk > config.pause;
+        let silent = self.is_open() && now - self.silent_since() > config.pause;
         if silent && chunk.bytes > 0 {
             cuts[0] = Some(self.cut(now, Reason::Pause, config));
         }
@@ -163,9 +194,9 @@ impl Segmenter {
         if !self.is_open() {
             return Micros::NEVER;
         }
-        let timeout = self.last_chunk + config.timeout;
+        let timeout = self.silent_since() + config.timeout;
         match config.pause_detect {
-            PauseDetect::Timer => timeout.min(self.last_chunk + config.pause + Micros(1)),
+            PauseDetect::Timer => timeout.min(self.silent_since() + config.pause + Micros(1)),
             PauseDetect::OnChunk => timeout,
         }
     }
@@ -176,7 +207,7 @@ impl Segmenter {
             return None;
         }
         let paused =
-            config.pause_detect == PauseDetect::Timer && now < self.last_chunk + config.timeout;
+            config.pause_detect == PauseDetect::Timer && now < self.silent_since() + config.timeout;
         let reason = if paused { Reason::Pause } else { Reason::Timeout };
         Some(self.cut(now, reason, config))
     }
@@ -290,6 +321,24 @@ mod tests {
     fn an_empty_final_chunk_after_a_pause_ends_the_utterance_by_hand() {
         let feed = [(0, PCM, false), (4_000, 0, true)];
         assert_eq!(run(PauseDetect::OnChunk, &feed, 4_500), ["0 IsFinal 100 ms, ready 4200"]);
+    }
+
+    #[test]
+    fn no_silence_counts_while_a_result_is_played() {
+        let config = FinalizeConfig::default();
+        let mut segmenter = Segmenter::default();
+        segmenter.chunk(Micros::ZERO, chunk(PCM, false), &config);
+        segmenter.play_started(Micros::secs(1));
+        assert_eq!(segmenter.tick(Micros::secs(50), &config), None);
+        let [before, _] = segmenter.chunk(Micros::secs(50), chunk(PCM, false), &config);
+        assert_eq!(before, None, "the chunk goes on with the utterance");
+        segmenter.play_ended(Micros::secs(51));
+        assert_eq!(segmenter.tick(Micros::secs(54), &config), None);
+        let cut = segmenter.tick(Micros::secs(54) + Micros(1), &config);
+        assert_eq!(cut.map(|cut| cut.reason), Some(Reason::Pause));
+        segmenter.chunk(Micros::secs(60), chunk(PCM, false), &config);
+        segmenter.play_started(Micros::secs(60));
+        assert!(segmenter.tick(Micros::secs(124), &config).is_some(), "but not for ever");
     }
 
     #[test]

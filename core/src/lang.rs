@@ -141,6 +141,11 @@ impl Languages {
         &self.asr
     }
 
+    /// Languages repaired.
+    pub fn semantic(&self) -> &[Lang] {
+        &self.semantic
+    }
+
     /// Languages spoken.
     pub fn tts(&self) -> &[Lang] {
         &self.tts

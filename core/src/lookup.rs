@@ -1,4 +1,4 @@
-//! A hash map without iteration: its order can never reach a result.
+//! A hash map without iteration in its own order: that order can never reach a result.
 
 use std::hash::Hash;
 
@@ -58,6 +58,16 @@ impl<K: Eq + Hash, V> LookupMap<K, V> {
         K: std::borrow::Borrow<Q>,
     {
         self.0.remove(key)
+    }
+
+    /// All keys and values in order of the keys, which takes a copy and a sort.
+    pub fn sorted(&self) -> Vec<(K, &V)>
+    where
+        K: Clone + Ord,
+    {
+        let mut all: Vec<(K, &V)> = self.0.iter().map(|(k, v)| (k.clone(), v)).collect();
+        all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        all
     }
 
     /// Keeps the values whose keys pass.

@@ -5,4 +5,146 @@
 
 #![forbid(unsafe_code)]
 
+mod audio;
+pub mod calibrate;
+mod child;
+mod clock;
+mod context;
+mod fleet;
+mod gauge;
+mod judge;
+mod ledger;
+mod live;
+mod observer;
+mod outages;
+pub mod pacer;
+mod plan;
+mod preflight;
+mod private;
+pub mod probe;
+mod report;
+mod run;
+mod shard;
 pub mod socket;
+mod tag;
+mod talkers;
+mod target;
+mod wire;
+
+use std::time::{Duration, SystemTime};
+
+use lingua_reports::run::Artifacts;
+use lingua_scenarios::Loaded;
+
+pub use audio::Codec;
+pub use child::{ChildError, Program};
+pub use live::{Snapshot, Unwatched, Watcher};
+pub use run::Wanted;
+pub use shard::{Shard, ShardError};
+pub use target::{Address, TargetError};
+
+/// Which scheduler is spoken to.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// One of the run's own, started beside it.
+    Own(Program),
+    /// A running one, `ws://host:port`.
+    Url(String),
+}
+
+/// Which scheduler's known differences are allowed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Ours: it knows `max_jobs`, and a node serves at once.
+    #[default]
+    Lingua,
+    /// The one that is deployed today.
+    Deployed,
+}
+
+impl Profile {
+    /// Whether a node tells its maximum.
+    pub(crate) fn tells_max_jobs(self) -> bool {
+        self == Self::Lingua
+    }
+
+    /// How long after the last registration the plan begins.
+    pub(crate) fn warm_up(self) -> Duration {
+        match self {
+            Self::Lingua => Duration::from_millis(200),
+            // A node is reachable only after the next tick of 15 s.
+            Self::Deployed => Duration::from_secs(16),
+        }
+    }
+}
+
+/// How a run is made, beside its scenario.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which scheduler.
+    pub target: Target,
+    /// Its known differences.
+    pub profile: Profile,
+    /// How audio is encoded; absent: as the scenario's bytes per millisecond tell.
+    pub codec: Option<Codec>,
+    /// Times faster than real that talkers talk.
+    pub speed: f64,
+    /// Sockets of each group of bare jobs; absent: enough for one to be free nearly always.
+    pub sockets: Option<u32>,
+    /// Latest that 99 % of frames may leave by the generator's own fault; beyond it the run is void.
+    pub lag_max: Duration,
+    /// Which part of the run is this one's.
+    pub shard: Shard,
+    /// When the plan begins, so that all shards begin together; absent or past: at once.
+    pub start_at: Option<SystemTime>,
+    /// Whether languages are replaced by private codes, so that fake peers meet only each other.
+    pub private_languages: bool,
+}
+
+impl Options {
+    /// The usual way of running against a target.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            profile: Profile::default(),
+            codec: None,
+            speed: 1.0,
+            sockets: None,
+            lag_max: Duration::from_millis(50),
+            shard: Shard::default(),
+            start_at: None,
+            private_languages: false,
+        }
+    }
+}
+
+/// Why a run could not be made at all.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file of the scenario.
+    #[error(transparent)]
+    Scenario(#[from] lingua_scenarios::Error),
+    /// The scheduler's address.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The run's own scheduler.
+    #[error(transparent)]
+    Child(#[from] ChildError),
+    /// The operating system.
+    #[error("cannot start the load generator: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// Runs a scenario against a scheduler and judges it.
+///
+/// # Errors
+/// The run cannot begin. Whatever happens later is part of the report.
+pub fn run(
+    loaded: &Loaded,
+    options: &Options,
+    watcher: &mut dyn Watcher,
+) -> Result<Artifacts, LoadError> {
+    // One thread: it can drive thousands of jobs a second, and leaves the rest to the scheduler.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(run::run(loaded, options, watcher))
+}

@@ -15,6 +15,9 @@ const READ_BUFFER: usize = 4 * 1024;
 /// Bytes that may wait to be written before a send fails: one large frame and a bit.
 const WRITE_LIMIT: usize = limits::FRAME_BYTES + 64 * 1024;
 
+/// Longest time that a close frame may take.
+const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -83,11 +86,24 @@ impl Socket {
     /// # Errors
     /// When the socket is closed or its peer does not read.
     pub async fn send(&mut self, text: String) -> Result<(), tungstenite::Error> {
-        self.stream.send(Message::text(text)).await
+        self.send_frame(Message::text(text)).await
+    }
+
+    /// Sends one frame of any kind and flushes it.
+    ///
+    /// # Errors
+    /// When the socket is closed or its peer does not read.
+    pub async fn send_frame(&mut self, frame: Message) -> Result<(), tungstenite::Error> {
+        self.stream.send(frame).await
     }
 
     /// The next frame; `None` once the socket is closed.
     pub async fn next(&mut self) -> Option<Result<Message, tungstenite::Error>> {
         self.stream.next().await
+    }
+
+    /// Says goodbye; a peer that does not answer is left all the same.
+    pub async fn close(&mut self) {
+        let _ = tokio::time::timeout(GOODBYE, self.stream.close(None)).await;
     }
 }

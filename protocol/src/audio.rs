@@ -5,8 +5,9 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::SampleRate;
 use crate::shown::shown;
@@ -17,12 +18,13 @@ pub const OPUS_PACKET_MS: u64 = 20;
 /// Longest Opus packet in bytes (RFC 6716, section 3.4).
 pub const OPUS_PACKET_BYTES: usize = 1_275;
 
-/// Bytes as base64 text, as they stand in the frame.
+/// Bytes as base64 text, as they stand in the frame, quotes included: so no byte of them is looked
+/// at again when they leave in another frame.
 ///
 /// Borrows from the frame, so a result can be handed on without a copy. Whether the text is
 /// base64 is known when it is decoded: a scheduler may hand it on unread.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Base64<'a>(Cow<'a, str>);
+#[derive(Clone)]
+pub struct Base64<'a>(Cow<'a, RawValue>);
 
 /// A payload that is not base64.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,25 +36,30 @@ pub struct Base64Error {
     pub what: String,
 }
 
-impl<'a> Base64<'a> {
+impl Base64<'_> {
     /// Text that is base64 already.
-    pub fn from_text(text: &'a str) -> Self {
-        Self(Cow::Borrowed(text))
+    pub fn from_text(text: &str) -> Base64<'static> {
+        Base64(Cow::Owned(to_raw_value(text).expect("a text is JSON")))
     }
 
     /// The bytes as base64.
     pub fn encode(bytes: &[u8]) -> Base64<'static> {
-        Base64(Cow::Owned(STANDARD.encode(bytes)))
+        let mut quoted = String::with_capacity(bytes.len().div_ceil(3) * 4 + 2);
+        quoted.push('"');
+        STANDARD.encode_string(bytes, &mut quoted);
+        quoted.push('"');
+        Base64(Cow::Owned(RawValue::from_string(quoted).expect("base64 needs no escape")))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        let quoted = self.0.get();
+        &quoted[1..quoted.len() - 1]
     }
 
     /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.as_str().is_empty()
     }
 
     /// Appends the bytes and returns how many. Into a buffer with room it allocates nothing.
@@ -82,33 +89,36 @@ impl fmt::Debug for Base64<'_> {
     }
 }
 
+impl Default for Base64<'_> {
+    fn default() -> Self {
+        Self::from_text("")
+    }
+}
+
+impl PartialEq for Base64<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
 impl Serialize for Base64<'_> {
     fn serialize<S: Serializer>(&self, json: S) -> Result<S::Ok, S::Error> {
-        json.serialize_str(&self.0)
+        self.0.serialize(json)
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Base64<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        json.deserialize_str(Borrowing).map(Self)
-    }
-}
-
-struct Borrowing;
-
-impl<'de> Visitor<'de> for Borrowing {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("bytes as base64 text")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
+        let value = <&RawValue>::deserialize(json)?;
+        if !value.get().starts_with('"') {
+            return Err(D::Error::custom("expected bytes as base64 text"));
+        }
+        if value.get().contains('\\') {
+            // Some write a slash of base64 with an escape.
+            let text: String = serde_json::from_str(value.get()).map_err(D::Error::custom)?;
+            return Ok(Self::from_text(&text));
+        }
+        Ok(Self(Cow::Borrowed(value)))
     }
 }
 

@@ -10,6 +10,8 @@ pub enum CloseCode {
     Normal = 1000,
     /// The scheduler stops.
     GoingAway = 1001,
+    /// A frame breaks the rules of WebSockets.
+    ProtocolError = 1002,
     /// A text frame is not UTF-8.
     InvalidText = 1007,
     /// The peer may not enter.
@@ -34,9 +36,10 @@ pub enum CloseCode {
 
 impl CloseCode {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Normal,
         Self::GoingAway,
+        Self::ProtocolError,
         Self::InvalidText,
         Self::PolicyViolation,
         Self::TooLong,

@@ -14,12 +14,16 @@ use crate::limits::FRAME_BYTES;
 use crate::locate;
 use crate::shown::shown;
 
-/// The frame as text, if it is short enough.
+/// The frame as text.
 pub(crate) fn text(frame: &[u8]) -> Result<&str, FrameError> {
-    if frame.len() > FRAME_BYTES {
-        return Err(FrameError::TooLong { bytes: frame.len(), max: FRAME_BYTES });
-    }
+    fits(frame)?;
     std::str::from_utf8(frame).map_err(|error| FrameError::NotUtf8 { at: error.valid_up_to() })
+}
+
+/// Whether the frame is short enough.
+pub(crate) fn fits(frame: &[u8]) -> Result<(), FrameError> {
+    let (bytes, max) = (frame.len(), FRAME_BYTES);
+    if bytes <= max { Ok(()) } else { Err(FrameError::TooLong { bytes, max }) }
 }
 
 /// The message's type, as it stands in the frame.
@@ -90,6 +94,11 @@ pub(crate) fn write<T: Serialize>(message: &T, out: &mut Vec<u8>) {
     serde_json::to_writer(out, message).expect("string keys into memory");
 }
 
+/// A message as JSON.
+pub(crate) fn print<T: Serialize>(message: &T) -> String {
+    serde_json::to_string(message).expect("string keys into memory")
+}
+
 /// Declares one direction of one socket: the enum, its parser and its writer.
 macro_rules! direction {
     (
@@ -122,7 +131,15 @@ macro_rules! direction {
             /// # Errors
             /// The first thing in the frame that this direction does not allow.
             pub fn parse<F: AsRef<[u8]> + ?Sized>(frame: &'a F) -> Result<Self, FrameError> {
-                let frame = dispatch::text(frame.as_ref())?;
+                Self::parse_text(dispatch::text(frame.as_ref())?)
+            }
+
+            /// Parses one frame that is known to be text.
+            ///
+            /// # Errors
+            /// As [`Self::parse`].
+            pub fn parse_text(frame: &'a str) -> Result<Self, FrameError> {
+                dispatch::fits(frame.as_bytes())?;
                 let name = dispatch::message_type(frame, Self::TYPES)?;
                 match &*name {
                     $($type => dispatch::body($type, frame).map(Self::$variant),)*
@@ -141,6 +158,14 @@ macro_rules! direction {
                 match self {
                     $(Self::$variant(_) => $type,)*
                     $(Self::$ignored(name) => name,)?
+                }
+            }
+
+            /// The message as JSON.
+            pub fn to_text(&self) -> String {
+                match self {
+                    $(Self::$variant(message) => dispatch::print(message),)*
+                    $(Self::$ignored(name) => dispatch::print(&dispatch::Bare { name }),)?
                 }
             }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorCode, Json, Note};
+use crate::{ErrorCode, Json, Note, SessionId};
 
 /// Something that a peer asked for was not done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,4 +24,7 @@ pub struct RefusedUtterance {
     pub utterance_index: u64,
     /// Whether saying it again may help.
     pub retryable: bool,
+    /// Who spoke, where the receiver is another member of the speaker's room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
 }

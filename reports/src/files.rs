@@ -1,17 +1,28 @@
 //! The files a run leaves in its directory, and reading a run back.
 
+mod read;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub use self::read::*;
 use crate::capacity::CapacityRow;
 use crate::plots::PlotError;
-use crate::run::{Artifacts, Run, SCHEMA_VERSION};
+use crate::run::{Artifacts, Run};
+use crate::table::csv_text;
 use crate::{capacity, hgrm, hlog, html, markdown, plots, replications, timeseries};
 
 /// Names the seeds whose runs stand beside it.
 const REPLICATIONS: &str = "replications.csv";
+/// Jobs per node, in node order.
+const NODE_JOBS: &str = "node_jobs.csv";
+const TIMESERIES: &str = "timeseries.csv";
+const MACHINE: &str = "machine.json";
+/// Every name a histogram may have; its log is `NAME.hlog`.
+pub const HISTOGRAMS: [&str; 7] =
+    ["dispatch", "dispatch_net", "response", "service", "send_lag", "wait", "store"];
 
 /// Why the files of a run could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -35,55 +46,6 @@ pub enum WriteError {
     Page(#[from] askama::Error),
 }
 
-/// Why a run could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// No file, or not readable.
-    #[error("cannot read {}: {source}; name the directory that a run wrote with --out", path.display())]
-    Io {
-        /// What could not be read.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Not a run of ours.
-    #[error("{} is not a run: {source}; run the scenario again to replace it", path.display())]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// Where it goes wrong.
-        source: serde_json::Error,
-    },
-    /// A list of seeds that is none of ours.
-    #[error("{} lists no runs: {what}; run the scenario again with --seeds and --out", path.display())]
-    Replications {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// One run and several, and no way to tell which is meant.
-    #[error(
-        "{} holds both run.json and {REPLICATIONS}; name run.json itself, or delete the one that \
-         is not meant", path.display()
-    )]
-    Both {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Written by another version.
-    #[error(
-        "{} has schema version {found}, this version reads {SCHEMA_VERSION}; \
-         run the scenario again, or read it with the version that wrote it", path.display()
-    )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u64,
-    },
-}
-
 /// Writes all files of a run into a directory, which is made where it is missing.
 pub fn write_dir(dir: &Path, artifacts: &Artifacts) -> Result<(), WriteError> {
     contents(artifacts)?.into_iter().try_for_each(|(name, bytes)| write(&dir.join(name), &bytes))
@@ -105,7 +67,8 @@ pub fn write_capacity(dir: &Path, rows: &[CapacityRow]) -> Result<(), WriteError
     write(&dir.join("capacity.csv"), capacity::csv(rows).as_bytes())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+/// Writes one file, and makes its directory where it is missing.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let failed = |path: &Path, source| WriteError::Io { path: path.into(), source };
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(|source| failed(parent, source))?;
@@ -121,10 +84,11 @@ pub fn contents(artifacts: &Artifacts) -> Result<Vec<(String, Vec<u8>)>, WriteEr
     let figures = plots::figures(artifacts)?;
     let mut files = vec![
         ("run.json".into(), json(run)?),
-        ("machine.json".into(), json(&artifacts.machine)?),
+        (MACHINE.into(), json(&artifacts.machine)?),
         ("summary.md".into(), markdown::summary(run, &figures).into_bytes()),
         ("report.html".into(), html::page(run, &figures)?.into_bytes()),
-        ("timeseries.csv".into(), timeseries::csv(&artifacts.timeseries).into_bytes()),
+        (TIMESERIES.into(), timeseries::csv(&artifacts.timeseries).into_bytes()),
+        (NODE_JOBS.into(), node_jobs_csv(&artifacts.node_jobs).into_bytes()),
     ];
     for (name, histogram) in &artifacts.histograms {
         let log = hlog::bytes(histogram, artifacts.warmup_s, run.duration_s)
@@ -137,54 +101,13 @@ pub fn contents(artifacts: &Artifacts) -> Result<Vec<(String, Vec<u8>)>, WriteEr
     Ok(files)
 }
 
-/// Reads the run that a directory (or a `run.json` itself) holds.
-pub fn read_run(path: &Path) -> Result<Run, ReadError> {
-    let path = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(source) => return Err(ReadError::Io { path, source }),
-    };
-    let value: serde_json::Value = match serde_json::from_slice(&text) {
-        Ok(value) => value,
-        Err(source) => return Err(ReadError::Json { path, source }),
-    };
-    // The version comes first: a run of another version may lack fields that this one needs.
-    let found = value.get("schema_version").and_then(serde_json::Value::as_u64);
-    if let Some(found) = found.filter(|found| *found != u64::from(SCHEMA_VERSION)) {
-        return Err(ReadError::Version { path, found });
-    }
-    // From the text once more, so that an error names line and column.
-    serde_json::from_slice(&text).map_err(|source| ReadError::Json { path, source })
-}
-
-/// Reads the runs that a directory holds, by seed: those of several seeds, or the only one.
-pub fn read_runs(path: &Path) -> Result<Vec<Run>, ReadError> {
-    let list = path.join(REPLICATIONS);
-    if !list.exists() {
-        return Ok(vec![read_run(path)?]);
-    }
-    if path.join("run.json").exists() {
-        return Err(ReadError::Both { path: path.into() });
-    }
-    let mut runs = Vec::new();
-    for seed in listed_seeds(&list)? {
-        runs.push(read_run(&seed_dir(path, seed))?);
-    }
-    runs.sort_by_key(|run| run.seed);
-    Ok(runs)
-}
-
-/// The seeds in the first column.
-fn listed_seeds(list: &Path) -> Result<Vec<u64>, ReadError> {
-    let wrong = |what: String| ReadError::Replications { path: list.into(), what };
-    let mut reader = csv::Reader::from_path(list).map_err(|error| wrong(error.to_string()))?;
-    let mut seeds = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(|error| wrong(error.to_string()))?;
-        let seed = row.get(0).unwrap_or_default();
-        seeds.push(seed.parse().map_err(|_| wrong(format!("`{seed}` is no seed")))?);
-    }
-    if seeds.is_empty() { Err(wrong("no seed is in it".into())) } else { Ok(seeds) }
+fn node_jobs_csv(nodes: &[(String, u32, u64)]) -> String {
+    let rows: Vec<[String; 3]> = nodes
+        .iter()
+        .map(|(name, max_jobs, jobs)| [name.clone(), max_jobs.to_string(), jobs.to_string()])
+        .collect();
+    let header = ["node", "max_jobs", "jobs"].into_iter();
+    csv_text(header, rows.iter().map(|row| row.iter().map(String::as_str)))
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
@@ -235,6 +158,16 @@ mod tests {
         write_dir(dir.path(), &fixture::artifacts()).unwrap();
         assert_eq!(read_run(dir.path()).unwrap(), fixture::run());
         assert_eq!(read_run(&dir.path().join("run.json")).unwrap(), fixture::run());
+        let read = read_artifacts(dir.path()).unwrap();
+        let written = fixture::artifacts();
+        assert_eq!(read.histograms, written.histograms);
+        assert_eq!(read.timeseries, written.timeseries);
+        assert_eq!(read.node_jobs, written.node_jobs);
+        assert_eq!(read.machine, written.machine);
+        assert_eq!((read.sample_s, read.warmup_s), (written.sample_s, written.warmup_s));
+        fs::write(dir.path().join("response.hlog"), "x\n").unwrap();
+        let told = read_artifacts(dir.path()).unwrap_err().to_string();
+        assert!(told.contains("response.hlog") && told.contains("no histogram log"), "{told}");
     }
 
     #[test]

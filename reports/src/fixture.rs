@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
 use crate::metrics::{Bound, blank, evaluate};
 use crate::run::{
     Affinity, Artifacts, BrokenSegments, Fairness, Jobs, Kind, Latencies, Machine, Oversold,
@@ -158,6 +159,7 @@ pub(crate) fn run() -> Run {
         ]),
         jobs,
         events: 12_804_551,
+        load: None,
         ..blank()
     };
     let bound = |metric: &str, min, max| Bound { metric: metric.into(), min, max };
@@ -170,6 +172,59 @@ pub(crate) fn run() -> Run {
         ],
     );
     run
+}
+
+/// What a generator says that had a hard time.
+pub(crate) fn load() -> Load {
+    Load {
+        shard: Shard { index: 0, of: 2 },
+        nodes: Sockets {
+            requested: 103,
+            established: 103,
+            held: 100,
+            held_max: 101,
+            closed_by_us: 2,
+            closed_by_scheduler: counts(&[("4001 node id taken over", 1)]),
+            ..Sockets::default()
+        },
+        sessions: Sockets {
+            requested: 1042,
+            established: 1040,
+            held: 1000,
+            held_max: 1003,
+            failed: counts(&[("connection refused", 2)]),
+            closed_by_us: 37,
+            closed_silently: 3,
+            ..Sockets::default()
+        },
+        chunks: Chunks {
+            sent: 1_600_210,
+            bytes: 611_000_000,
+            in_jobs: 1_600_000,
+            in_refused: 180,
+            open: 20,
+            lost: 10,
+        },
+        burstiness: Burstiness { peak_over_mean_1ms: 9.8, peak_over_mean_10ms: 3.4 },
+        achieved: 0.968,
+        planned_per_s: 900.0,
+        failed_by_cause: counts(&[("MODEL_NOT_AVAILABLE", 12)]),
+        timed_out_by_cause: counts(&[("no answer", 29)]),
+        findings: counts(&[("foreign_jobs", 0), ("wrong_session", 3)]),
+        freezes: Freezes { count: 1, longest_s: 5.02 },
+        generator_cpu: Some(0.93),
+        generator_starved: Some(0.02),
+        kib_per_socket: Some(11.4),
+        skew: Skew { nodes: 1, sigmas: 7.2 },
+        own_lag_p99_ms: 0.4,
+        outages: vec![Outage { at_s: 30.0, down_s: 2.1, sockets: 1100, back_s: 8.4 }],
+        preflight: Preflight {
+            descriptors_needed: 1164,
+            descriptors_allowed: 1024,
+            ports_needed: 1145,
+            ports_allowed: 28_231,
+        },
+    }
 }
 
 /// A run in which much went wrong.
@@ -197,6 +252,7 @@ pub(crate) fn bad_run() -> Run {
     run.headroom = 0.0;
     run.invariants = counts(&[("I5", 9), ("I9", 120)]);
     run.latency_ms.store = Summary::default();
+    run.load = Some(load());
     let bound = |metric: &str, min, max| Bound { metric: metric.into(), min, max };
     run.expectations = evaluate(
         &run,

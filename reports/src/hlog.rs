@@ -3,9 +3,31 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError};
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, IntervalLogWriterError, LogEntry,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+
+use crate::summary::latency_histogram;
+
+/// Why a log cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HlogError {
+    /// Not a log.
+    #[error("it is no histogram log ({0})")]
+    Log(String),
+    /// An interval that holds no histogram of ours.
+    #[error("interval {interval}: {what}")]
+    Interval {
+        /// Which one, from 1.
+        interval: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+}
 
 /// One histogram in nanoseconds as a log of one interval, from `start_s` on for `length_s`.
 ///
@@ -33,6 +55,32 @@ pub fn bytes(histogram: &Histogram<u64>, start_s: f64, length_s: f64) -> io::Res
     Ok(out)
 }
 
+/// Reads a log back, all its intervals added up; nothing is an empty histogram.
+///
+/// # Errors
+/// The text is no log, or an interval does not hold nanoseconds up to an hour.
+pub fn read(log: &[u8]) -> Result<Histogram<u64>, HlogError> {
+    // The reader of the library does not know the legend that the original tools write.
+    let lines = log.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"\""));
+    let log = lines.collect::<Vec<_>>().concat();
+    let mut whole = latency_histogram();
+    let mut deserializer = Deserializer::new();
+    let mut interval = 0;
+    for entry in IntervalLogIterator::new(&log) {
+        let entry = entry.map_err(|error| HlogError::Log(format!("{error:?}")))?;
+        let LogEntry::Interval(found) = entry else { continue };
+        interval += 1;
+        let wrong = |what: String| HlogError::Interval { interval, what };
+        let coded = STANDARD.decode(found.encoded_histogram());
+        let coded = coded.map_err(|error| wrong(error.to_string()))?;
+        let part: Histogram<u64> = deserializer
+            .deserialize(&mut coded.as_slice())
+            .map_err(|error| wrong(error.to_string()))?;
+        whole.add(&part).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(whole)
+}
+
 fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or_default()
 }
@@ -41,8 +89,6 @@ fn seconds(value: f64) -> Duration {
 mod tests {
     use super::*;
     use crate::fixture;
-    use hdrhistogram::serialization::Deserializer;
-    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     #[test]
     fn it_reads_back_as_it_was() {
@@ -54,36 +100,26 @@ mod tests {
             "#[Histogram log format version 1.3]\n\
              #[StartTime: 0.000 (seconds since epoch)]\n\"StartTimestamp\","
         ));
-        // The reader of this crate does not know the legend that the original tools write.
-        let intervals: String =
-            text.lines().filter(|l| !l.starts_with('"')).collect::<Vec<_>>().join("\n");
-        let intervals = intervals + "\n";
-        let interval = IntervalLogIterator::new(intervals.as_bytes())
-            .find_map(|entry| match entry {
-                Ok(LogEntry::Interval(interval)) => Some(interval),
-                _ => None,
-            })
-            .unwrap();
-        assert_eq!(interval.start_timestamp(), Duration::from_secs(60));
-        let raw = base64_decode(interval.encoded_histogram());
-        let read: Histogram<u64> = Deserializer::new().deserialize(&mut raw.as_slice()).unwrap();
-        assert_eq!(&read, histogram);
+        assert!(text.contains("\n60.000,600.000,"), "{text}");
+        assert_eq!(&read(&log).unwrap(), histogram);
     }
 
-    /// Enough of base64 to read a log in a test.
-    fn base64_decode(text: &str) -> Vec<u8> {
-        let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut bits = 0_u32;
-        let (mut held, mut out) = (0, Vec::new());
-        for byte in text.bytes().filter(|b| *b != b'=') {
-            bits = bits << 6 | alphabet.iter().position(|a| *a == byte).unwrap() as u32;
-            held += 6;
-            if held >= 8 {
-                held -= 8;
-                out.push((bits >> held) as u8);
-                bits &= (1 << held) - 1;
-            }
-        }
-        out
+    #[test]
+    fn intervals_add_up() {
+        let artifacts = fixture::artifacts();
+        let (a, b) = (&artifacts.histograms["dispatch"], &artifacts.histograms["response"]);
+        let mut log = bytes(a, 0.0, 1.0).unwrap();
+        log.extend(bytes(b, 1.0, 1.0).unwrap());
+        let mut both = a.clone();
+        both.add(b).unwrap();
+        assert_eq!(read(&log).unwrap(), both);
+        assert_eq!(read(b"").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        assert!(matches!(read(b"hello\n"), Err(HlogError::Log(_))));
+        let interval = b"0.000,1.000,1.000,HISTFAAA\n";
+        assert!(matches!(read(interval), Err(HlogError::Interval { interval: 1, .. })));
     }
 }

@@ -113,6 +113,22 @@ fn sections(run: &Run) -> Vec<Section> {
         ),
         section("Accounts", "Where every offered job ended.", facts::accounts_table(run)),
         section(
+            "Failures by cause",
+            "Why jobs and sockets came to a bad end.",
+            facts::failures_table(run),
+        ),
+        section(
+            "Sockets",
+            "Who closed what before the plan's end. A close by the scheduler has a reason; one by \
+             the network has none.",
+            facts::sockets_table(run),
+        ),
+        section(
+            "Findings",
+            "What a scheduler must never do, seen from both ends. Zero: looked for and not found.",
+            facts::findings_table(run),
+        ),
+        section(
             "Invariants not promised here",
             "What this configuration does not promise is counted; a promised invariant that breaks \
              ends the run.",

@@ -64,7 +64,7 @@ fn suite(out: &mut String, run: &Run) {
 }
 
 /// Text safe in XML content and attributes; characters that XML 1.0 forbids are replaced.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -32,6 +32,9 @@ pub fn summary(run: &Run, figures: &[Figure]) -> String {
     section(&mut out, "Refused by cause", &by_cause);
     section(&mut out, "Accounts", &facts::accounts_table(run));
     let _ = writeln!(out, "\n{}", escape_markdown(&facts::accounts(run)));
+    section(&mut out, "Failures by cause", &facts::failures_table(run));
+    section(&mut out, "Sockets", &facts::sockets_table(run));
+    section(&mut out, "Findings", &facts::findings_table(run));
     section(
         &mut out,
         "Invariants not promised here",

@@ -4,19 +4,27 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::load::Load;
 use crate::run::{
     Affinity, BrokenSegments, Expectation, Fairness, Jobs, Kind, Latencies, Oversold, PairRow, Run,
     SCHEMA_VERSION, ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
 };
 
 /// Maps of counts by name: a name that never occurred counts as zero.
-const COUNTS: [&str; 6] = [
+const COUNTS: [&str; 13] = [
     "refused_by_cause.",
     "affinity.fallback.",
     "invariants.",
     "sometimes.",
     "oversold.excess_histogram.",
     "oversold.duration_histogram_ms.",
+    "load.failed_by_cause.",
+    "load.timed_out_by_cause.",
+    "load.findings.",
+    "load.nodes.failed.",
+    "load.nodes.closed_by_scheduler.",
+    "load.sessions.failed.",
+    "load.sessions.closed_by_scheduler.",
 ];
 
 /// Why a metric cannot be had.
@@ -195,6 +203,12 @@ pub(crate) fn blank() -> Run {
         inputs: BTreeMap::new(),
         expectations: Vec::new(),
         events: 0,
+        load: Some(Load {
+            generator_cpu: Some(0.0),
+            generator_starved: Some(0.0),
+            kib_per_socket: Some(0.0),
+            ..Load::default()
+        }),
     }
 }
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::load::Load;
+
 /// Version of the schema of `run.json`.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -77,6 +79,9 @@ pub struct Run {
     pub expectations: Vec<Expectation>,
     /// Events that passed the queue.
     pub events: u64,
+    /// How the load was made, and what was seen besides (real sockets only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
 }
 
 /// Simulated or measured.

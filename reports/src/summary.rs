@@ -1,8 +1,10 @@
 //! Latency histograms and their summaries.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 
-use crate::run::Summary;
+use crate::run::{Latencies, Summary};
 
 /// Smallest value told apart, nanoseconds: virtual time may be exactly zero.
 const LOWEST_NS: u64 = 1;
@@ -36,6 +38,20 @@ pub fn summarize(histogram: &Histogram<u64>) -> Summary {
         p99: at(0.99),
         p999: at(0.999),
         max: to_ms(histogram.max()),
+    }
+}
+
+/// The summaries of histograms by name; a name that is absent has an empty one.
+pub fn latencies(histograms: &BTreeMap<&'static str, Histogram<u64>>) -> Latencies {
+    let of = |name: &str| histograms.get(name).map(summarize).unwrap_or_default();
+    Latencies {
+        dispatch: of("dispatch"),
+        dispatch_net: of("dispatch_net"),
+        response: of("response"),
+        service: of("service"),
+        send_lag: of("send_lag"),
+        wait: of("wait"),
+        store: of("store"),
     }
 }
 

@@ -157,6 +157,7 @@ impl Default for Costs {
             store_latency: Dist::Constant(none),
             node_latency: Dist::Constant(none),
             session_latency: Dist::Constant(none),
+            timer_lateness: Dist::Constant(none),
         }
     }
 }

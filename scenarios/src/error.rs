@@ -49,7 +49,7 @@ impl Error {
     }
 
     /// A file that the system does not let us read.
-    pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+    pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
         let near = match error.kind() {
             std::io::ErrorKind::NotFound => neighbour(path),
             _ => None,
@@ -105,7 +105,7 @@ const SHOWN_MAX: usize = 100;
 
 impl Place {
     /// Finds line and column of a byte range in a text.
-    pub(crate) fn new(
+    pub fn new(
         path: &Path,
         text: &str,
         span: std::ops::Range<usize>,
@@ -191,10 +191,7 @@ fn join(places: &[Place]) -> String {
 }
 
 /// The candidate nearest to a misspelt name, if one is near.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = candidates.into_iter().map(|candidate| (distance(name, candidate), candidate));
     let (distance, candidate) = near.min_by_key(|&(distance, _)| distance)?;
     (distance <= (name.len() / 3).clamp(1, 3)).then_some(candidate)

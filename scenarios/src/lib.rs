@@ -18,14 +18,15 @@ mod preset;
 mod rate;
 mod schema;
 mod shape;
+pub mod streams;
 mod validate;
 
 pub use csv_input::{Call, Calls};
 pub use dist::{Dist, Empirical, Sampler};
 pub use dur::{Dur, DurError};
-pub use error::{Error, Place};
+pub use error::{Error, Place, nearest};
 pub use import::{Imported, import};
-pub use load::Loaded;
+pub use load::{Loaded, costs_of};
 pub use model::*;
 pub use pair::{Pair, PairError};
 pub use rate::{Rate, RateError};

@@ -53,13 +53,44 @@ impl Scenario {
     }
 }
 
+impl FromStr for Loaded {
+    type Err = Error;
+
+    /// A scenario that is no file; what it names is relative to the working directory.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::new(PathBuf::from("scenario"), text.to_owned(), Vec::new())
+    }
+}
+
 impl FromStr for Scenario {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let loaded = Loaded::new(PathBuf::from("scenario"), text.to_owned(), Vec::new())?;
-        Ok(loaded.scenario)
+        Ok(text.parse::<Loaded>()?.scenario)
     }
+}
+
+/// The `[costs]` of a file as changes to another one, for [`Scenario::load`]. CSV files that they
+/// name are beside that file.
+///
+/// # Errors
+/// The file cannot be read, is no TOML or has no costs. What they say is checked where they are
+/// taken over.
+pub fn costs_of(path: &Path) -> Result<Vec<String>, Error> {
+    let document = Document::parse(path, &read(path)?)?;
+    let Some(costs) = document.table.get("costs").and_then(Value::as_table) else {
+        return Err(Error::file(path, "has no [costs]: name a file that lingua calibrate wrote"));
+    };
+    let base = path.parent().unwrap_or_else(|| Path::new(""));
+    let placed = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(Value::String(file)) = value.get_mut("empirical") {
+            let place = std::path::absolute(base.join(&*file));
+            *file = place.map_err(|error| Error::unreadable(path, &error))?.display().to_string();
+        }
+        Ok(value)
+    };
+    costs.iter().map(|(name, value)| Ok(format!("costs.{name}={}", placed(value)?))).collect()
 }
 
 impl Loaded {
@@ -242,7 +273,8 @@ fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<Vec<PathBuf>, Err
         }
     }
     let costs = &mut scenario.costs;
-    for dist in [&mut costs.store_latency, &mut costs.node_latency, &mut costs.session_latency] {
+    let latencies = [&mut costs.store_latency, &mut costs.node_latency, &mut costs.session_latency];
+    for dist in latencies.into_iter().chain([&mut costs.timer_lateness]) {
         dist.read(base, &mut inputs)?;
     }
     Ok(inputs)

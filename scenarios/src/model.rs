@@ -59,6 +59,17 @@ pub struct Scenario {
     pub variants: BTreeMap<String, BTreeMap<String, toml::Value>>,
 }
 
+impl Scenario {
+    /// Slots over mean service time, summed over all nodes: jobs per second at load 1.
+    pub fn full_rate(&self) -> f64 {
+        let of = |group: &NodeGroup| {
+            let slots = f64::from(group.count) * f64::from(group.max_jobs);
+            slots / group.service_time.mean().max(1e-9)
+        };
+        self.nodes.iter().map(of).sum()
+    }
+}
+
 /// A defect planted on purpose: the invariant of that name must be seen to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "each name is the invariant that it breaks")]

@@ -19,10 +19,20 @@ impl Clock {
         Micros(self.start.elapsed().as_micros() as u64)
     }
 
+    /// The core time of an instant; zero before the start.
+    pub(crate) fn at(self, instant: Instant) -> Micros {
+        Micros(instant.saturating_duration_since(self.start).as_micros() as u64)
+    }
+
     /// The instant of a core time; absent where it never comes.
     pub(crate) fn instant(self, at: Micros) -> Option<Instant> {
         self.start.checked_add(Duration::from_micros(at.0))
     }
+}
+
+/// The wall's time as RFC 3339, to the millisecond.
+pub(crate) fn rfc3339() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
 /// Unix milliseconds.

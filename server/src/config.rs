@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use lingua_core::StateConfig;
 use lingua_core::instance::InstanceConfig;
+use lingua_core::{Features, Needs, Pair, StateConfig};
+use lingua_protocol::ServiceType;
+
+use crate::access::Access;
+use crate::logs::LogConfig;
+use crate::profile::bits;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -14,8 +19,43 @@ pub struct Config {
     pub state: StateConfig,
     /// Concurrent jobs of a node that names no maximum, 1..=1024.
     pub max_jobs: u16,
+    /// Whether jobs go only to nodes that say that recognition, translation and speech are ready.
+    pub require_services: bool,
     /// What bounds peers.
     pub limits: Limits,
+    /// What bounds rooms.
+    pub rooms: RoomLimits,
+    /// Who may open a socket, and who may see the operator's pages.
+    pub access: Access,
+    /// Which log lines are written.
+    pub log: LogConfig,
+}
+
+/// Bounds on rooms.
+#[derive(Debug, Clone, Copy)]
+pub struct RoomLimits {
+    /// Rooms at once, at most 450,000: half of all codes, so that a code is hard to guess.
+    pub rooms: usize,
+    /// Members of one room, at most 1,024.
+    pub members: usize,
+    /// Wrong codes of one session; beyond it its socket is closed.
+    pub wrong_codes: u32,
+    /// A room in which nobody spoke for this long is closed.
+    pub idle: Duration,
+    /// How often that is looked at.
+    pub scan: Duration,
+}
+
+impl Default for RoomLimits {
+    fn default() -> Self {
+        Self {
+            rooms: 10_000,
+            members: 64,
+            wrong_codes: 20,
+            idle: Duration::from_secs(30 * 60),
+            scan: Duration::from_secs(60),
+        }
+    }
 }
 
 /// Bounds on peers.
@@ -23,6 +63,18 @@ pub struct Config {
 pub struct Limits {
     /// Sockets of both kinds at once.
     pub sockets: usize,
+    /// Connections of one address at once. Many peers may share an address, or a proxy's.
+    pub sockets_per_address: usize,
+    /// Sessions of one socket.
+    pub sessions_per_socket: usize,
+    /// Bytes of a session's speech whose answers are owed.
+    pub speech_per_session: usize,
+    /// The same of all sessions; beyond it only those with little of it may speak on.
+    pub speech: usize,
+    /// Connections that are not sockets yet; beyond it the oldest is cut.
+    pub handshakes: usize,
+    /// Longest time for a request to arrive, and between two.
+    pub handshake: Duration,
     /// Messages that wait for one peer to read; beyond it the peer is closed.
     pub outbox: usize,
     /// Messages that wait for the scheduler; beyond it peers are read more slowly.
@@ -37,12 +89,22 @@ pub struct Limits {
     pub write: Duration,
     /// Longest wait for what is under way when the server stops.
     pub drain: Duration,
+    /// Longest wait after that for sockets to close.
+    pub goodbye: Duration,
+    /// How often pages and metrics are made anew.
+    pub snapshot: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             sockets: 100_000,
+            sockets_per_address: 100_000,
+            sessions_per_socket: 16,
+            speech_per_session: 16 << 20,
+            speech: 1 << 30,
+            handshakes: 4_096,
+            handshake: Duration::from_secs(10),
             outbox: 256,
             inbox: 65_536,
             bad_frames: 20,
@@ -50,7 +112,18 @@ impl Default for Limits {
             first_message: Duration::from_secs(30),
             write: Duration::from_secs(10),
             drain: Duration::from_secs(30),
+            goodbye: Duration::from_secs(5),
+            snapshot: Duration::from_secs(5),
         }
+    }
+}
+
+impl Config {
+    /// What a job of a pair needs.
+    pub(crate) fn needs(&self, pair: Pair) -> Needs {
+        let services = [ServiceType::Asr, ServiceType::Nmt, ServiceType::Tts];
+        let features = if self.require_services { bits(services) } else { Features::default() };
+        Needs { features, ..Needs::pair(pair) }
     }
 }
 
@@ -60,7 +133,11 @@ impl Default for Config {
             instance: InstanceConfig::default(),
             state: StateConfig::default(),
             max_jobs: 4,
+            require_services: false,
             limits: Limits::default(),
+            log: LogConfig::default(),
+            rooms: RoomLimits::default(),
+            access: Access::default(),
         }
     }
 }

@@ -1,15 +1,22 @@
 //! What socket tasks tell the hub, and what the hub gives them to send.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use lingua_core::instance::{AnswerOutcome, Assign, JobId};
-use lingua_core::{Micros, Needs, Register, Report, SessionId};
-use lingua_protocol::{AudioFormat, CloseCode, ErrorCode, SampleRate, TraceId};
-use tokio::sync::{Notify, mpsc, oneshot};
+use lingua_core::{Lang, Micros, Needs, Register, SessionId};
+use lingua_protocol::{
+    AudioFormat, CloseCode, ErrorCode, Features, GroupId, Language, LanguageList, Mode, Pipeline,
+    SampleRate, ShortText, TraceId, TurnId,
+};
+use tokio::sync::{mpsc, oneshot};
 
-use crate::hub::Stats;
+use crate::hub::Sample;
+use crate::ledger::{Account, Held};
+use crate::profile::{Beat, Profile, Services};
 
 /// One socket of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,22 +31,35 @@ pub(crate) enum Event {
     Chunk(AudioPiece),
     /// A client sent a whole utterance.
     Utterance(Box<WholeUtterance>),
+    /// A client plays a result.
+    PlayStarted(SessionId),
+    /// A client has played a result of this group.
+    PlayEnded(SessionId, GroupId),
+    /// A session asks something of a room.
+    Room(SessionId, RoomRequest),
+    /// A session has something for another member of its room.
+    Signal(Box<Signal>),
     /// A session is over.
     SessionClosed(SessionId),
     /// A node registered.
     NodeOpened(Box<OpenNode>),
     /// A node reported.
-    Heartbeat(SocketId, Report),
+    Heartbeat(SocketId, Box<Beat>),
+    /// A node has a job: which, and which attempt.
+    Acked(SocketId, JobId, u32),
+    /// The operator wants a node of this name to get no new jobs, or to get jobs again. Tells
+    /// whether there is one.
+    DrainNode(Box<str>, bool, oneshot::Sender<bool>),
     /// A node answered a job.
     Answer(Box<NodeAnswer>),
     /// A node has a first text.
     Partial(Box<NodePartial>),
     /// A node's socket is gone.
     NodeClosed(SocketId),
-    /// The server is about to stop: nothing new is admitted.
-    Drain,
+    /// The server is about to stop: nothing new is admitted. Tells how many answers are owed.
+    Drain(oneshot::Sender<usize>),
     /// Somebody asks how things are.
-    Stats(oneshot::Sender<Stats>),
+    Sample(oneshot::Sender<Sample>),
 }
 
 /// A new session.
@@ -47,8 +67,29 @@ pub(crate) enum Event {
 pub(crate) struct OpenSession {
     pub(crate) session: SessionId,
     pub(crate) needs: Needs,
-    pub(crate) trace: TraceId,
+    pub(crate) choices: Arc<Choices>,
+    pub(crate) account: Account,
     pub(crate) outbox: Outbox,
+}
+
+/// What a client chose for its jobs. Nodes get it as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Choices {
+    pub(crate) trace: TraceId,
+    pub(crate) src_lang: Language,
+    pub(crate) tgt_lang: Language,
+    pub(crate) dialect: Option<ShortText>,
+    pub(crate) features: Option<Features>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) lang_a: Option<Language>,
+    pub(crate) lang_b: Option<Language>,
+    pub(crate) auto_langs: Option<LanguageList>,
+    pub(crate) enable_streaming_asr: bool,
+    pub(crate) partial_update_interval_ms: u64,
+    /// What is to be done for a room; else it is always the same.
+    pub(crate) pipeline: Option<Pipeline>,
+    /// Whether a whole utterance was ended by hand.
+    pub(crate) manual_cut: bool,
 }
 
 /// A piece of speech.
@@ -56,9 +97,12 @@ pub(crate) struct OpenSession {
 pub(crate) struct AudioPiece {
     pub(crate) session: SessionId,
     pub(crate) audio: Bytes,
+    pub(crate) held: Held,
     pub(crate) duration: Micros,
     pub(crate) format: AudioFormat,
     pub(crate) is_final: bool,
+    /// When it was read from the socket.
+    pub(crate) heard: Instant,
 }
 
 /// An utterance that needs no segmenting.
@@ -67,16 +111,58 @@ pub(crate) struct WholeUtterance {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) needs: Needs,
+    pub(crate) choices: Arc<Choices>,
     pub(crate) speech: Micros,
+    pub(crate) audio: UtteranceAudio,
+    /// When it was read from the socket.
+    pub(crate) heard: Instant,
+}
+
+/// An utterance with what all its jobs share.
+#[derive(Debug)]
+pub(crate) struct Utterance {
+    pub(crate) choices: Arc<Choices>,
+    pub(crate) turn: TurnId,
     pub(crate) audio: UtteranceAudio,
 }
 
 /// The audio of one utterance.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct UtteranceAudio {
     pub(crate) bytes: Bytes,
+    /// Counts them until the last job is over.
+    pub(crate) _held: Held,
     pub(crate) format: AudioFormat,
     pub(crate) rate: SampleRate,
+}
+
+/// What a session asks of a room.
+#[derive(Debug)]
+pub(crate) enum RoomRequest {
+    /// A new room, and to be in it.
+    Create(Newcomer),
+    /// To enter a room, where the code may be one.
+    Join(Option<u32>, Newcomer),
+    /// To leave a room.
+    Leave(Option<u32>),
+    /// To hear another member's own voice, or not to.
+    Voice { room: Option<u32>, of: Option<SessionId>, hears: bool },
+}
+
+/// What one member of a room tells another to connect directly, ready to send.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    pub(crate) from: SessionId,
+    pub(crate) room: u32,
+    pub(crate) to: SessionId,
+    pub(crate) message: Utf8Bytes,
+}
+
+/// Who enters a room.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) name: Option<ShortText>,
+    pub(crate) preferred: Option<Lang>,
 }
 
 /// A new node.
@@ -84,6 +170,8 @@ pub(crate) struct UtteranceAudio {
 pub(crate) struct OpenNode {
     pub(crate) socket: SocketId,
     pub(crate) register: Box<Register>,
+    pub(crate) profile: Profile,
+    pub(crate) services: Services,
     pub(crate) outbox: Outbox,
 }
 
@@ -96,7 +184,9 @@ pub(crate) struct NodeAnswer {
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) outcome: AnswerOutcome,
-    pub(crate) messages: Vec<Utf8Bytes>,
+    pub(crate) events: Vec<Utf8Bytes>,
+    /// Complete but for what is known when its turn comes.
+    pub(crate) translation: Option<Vec<u8>>,
     pub(crate) error: Option<ErrorCode>,
 }
 
@@ -125,23 +215,23 @@ pub(crate) enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct JobForNode {
     pub(crate) assign: Assign,
-    pub(crate) trace: TraceId,
-    pub(crate) audio: Arc<UtteranceAudio>,
+    pub(crate) utterance: Arc<Utterance>,
+    pub(crate) for_room: bool,
 }
 
 /// Where the hub puts a socket's messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox {
     sender: mpsc::Sender<Outgoing>,
-    overflow: Arc<Notify>,
+    overflow: Arc<AtomicBool>,
 }
 
 impl Outbox {
-    /// An outbox for so many messages; what is put in comes out at the receiver, and the bell rings
+    /// An outbox for so many messages; what is put in comes out at the receiver, and the flag is set
     /// when one found no room.
-    pub(crate) fn new(room: usize) -> (Self, mpsc::Receiver<Outgoing>, Arc<Notify>) {
+    pub(crate) fn new(room: usize) -> (Self, mpsc::Receiver<Outgoing>, Arc<AtomicBool>) {
         let (sender, receiver) = mpsc::channel(room);
-        let overflow = Arc::new(Notify::new());
+        let overflow = Arc::new(AtomicBool::new(false));
         (Self { sender, overflow: overflow.clone() }, receiver, overflow)
     }
 
@@ -149,7 +239,8 @@ impl Outbox {
     /// own task.
     pub(crate) fn post(&self, message: Outgoing) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.sender.try_send(message) {
-            self.overflow.notify_one();
+            // There are messages to take, so the task will look.
+            self.overflow.store(true, Ordering::Relaxed);
         }
     }
 }

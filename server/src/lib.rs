@@ -3,28 +3,42 @@
 //! A socket is a task that parses and encodes; the hub is one task that owns the instance and its
 //! state. Sockets tell the hub small typed events and take ready messages from bounded outboxes.
 
+mod accept;
+mod access;
 mod clock;
 mod config;
 mod event;
 mod http;
 mod hub;
+mod ledger;
+pub mod logs;
+mod models;
+mod profile;
+mod snapshot;
 mod sockets;
 mod wire;
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
+use tracing::{info, warn};
 
-pub use config::{Config, Limits};
-pub use hub::Stats;
+pub use access::{Access, Kind, Rule, Secret, SecretError};
+pub use config::{Config, Limits, RoomLimits};
 
+use clock::Clock;
 use event::Event;
+use ledger::Ledger;
+use models::Models;
+use snapshot::{Snapshot, Snapshots};
+use sockets::Roster;
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
@@ -38,40 +52,89 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// The log lines cannot be written.
+    #[error("the log cannot be written: {0}")]
+    Logs(io::Error),
+    /// Other machines could open sockets without a token.
+    #[error(
+        "{address} is reached from other machines, and a {} socket needs no token: set one, or \
+         listen on 127.0.0.1",
+        .kind.name()
+    )]
+    NoToken {
+        /// The address.
+        address: SocketAddr,
+        /// The kind of socket that anybody could open.
+        kind: Kind,
+    },
 }
 
 /// What all socket tasks share.
 struct Shared {
     config: Config,
     hub: mpsc::Sender<Event>,
-    sockets: AtomicUsize,
-    next_socket: AtomicU64,
+    sockets: Roster,
     next_session: AtomicU32,
+    models: Models,
+    speech: Ledger,
+    draining: AtomicBool,
+    snapshot: watch::Receiver<Arc<Snapshot>>,
+    snapshot_reads: AtomicU64,
+}
+
+impl Shared {
+    /// Whether the order to stop has come.
+    fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// The last snapshot, for somebody who asked.
+    fn read_snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot_reads.fetch_add(1, Ordering::Relaxed);
+        self.snapshot.borrow().clone()
+    }
 }
 
 /// Serves until `shutdown` is over.
 ///
 /// # Errors
-/// The listener or the source of randomness fails.
+/// The listener or the source of randomness fails, or the listener is open to other machines and
+/// the sockets to anybody.
 pub async fn serve(
     config: Config,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
+    let address = listener.local_addr()?;
+    let open = |kind: &Kind| matches!(config.access.rule(*kind), Rule::Open);
+    if !address.ip().is_loopback()
+        && let Some(kind) = [Kind::Session, Kind::Node].into_iter().find(open)
+    {
+        return Err(ServeError::NoToken { address, kind });
+    }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
-    let scheduler = tokio::spawn(hub::Hub::new(&config, seed).run(inbox));
+    let scheduler = tokio::spawn(hub::Hub::new(&config, Clock::start(), seed).run(inbox));
+    let (snapshots, snapshot) = Snapshots::new(&config);
+    let limits = config.limits;
     let shared = Arc::new(Shared {
         config,
         hub,
-        sockets: AtomicUsize::new(0),
-        next_socket: AtomicU64::new(0),
+        sockets: Roster::new(limits.sockets),
         // Not from zero: a client that outlived a restart should not meet its old name.
         next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
+        models: Models::default(),
+        speech: Ledger::default(),
+        draining: AtomicBool::new(false),
+        snapshot,
+        snapshot_reads: AtomicU64::new(0),
     });
+    let snapshots = tokio::spawn(snapshots.run(shared.clone()));
     let stop = drained(shared.clone(), shutdown);
-    axum::serve(listener, http::routes(shared)).with_graceful_shutdown(stop).await?;
+    accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
+    shared.sockets.close_all(limits.goodbye).await;
+    snapshots.abort();
     scheduler.abort();
     Ok(())
 }
@@ -79,17 +142,26 @@ pub async fn serve(
 /// Waits for the order to stop, then until all that was admitted is answered, but not for ever.
 async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send) {
     shutdown.await;
+    shared.draining.store(true, Ordering::Relaxed);
+    let instance = shared.config.instance.id.0;
+    info!(
+        instance,
+        limit_s = shared.config.limits.drain.as_secs(),
+        "draining: nothing new is admitted"
+    );
     let answered = async {
         let mut looks = tokio::time::interval(DRAIN_LOOK);
-        while shared.hub.send(Event::Drain).await.is_ok() {
+        loop {
             looks.tick().await;
-            let (reply, stats) = oneshot::channel();
-            let asked = shared.hub.send(Event::Stats(reply)).await.is_ok();
-            if !asked || stats.await.map_or(0, |stats| stats.open_jobs()) == 0 {
+            let (reply, owed) = oneshot::channel();
+            let asked = shared.hub.send(Event::Drain(reply)).await.is_ok();
+            if !asked || owed.await.unwrap_or(0) == 0 {
                 return;
             }
         }
     };
-    // What is not answered by then ends with its socket.
-    let _ = timeout(shared.config.limits.drain, answered).await;
+    match timeout(shared.config.limits.drain, answered).await {
+        Ok(()) => info!(instance, "drained: all is answered"),
+        Err(_) => warn!(instance, "drained: what is not answered ends with its socket"),
+    }
 }

@@ -30,6 +30,26 @@ pub(crate) fn parse_session_id(id: &protocol::SessionId) -> Option<SessionId> {
     u64::from_str_radix(digits, 16).ok().map(SessionId)
 }
 
+/// The lowest room code, and how many there are: six digits.
+pub(crate) const ROOM_CODES: (u32, u32) = (100_000, 900_000);
+
+/// Six digits.
+pub(crate) fn room_code(code: u32) -> protocol::RoomCode {
+    protocol::RoomCode::new(&code.to_string()).expect("digits are allowed")
+}
+
+/// The code that six digits give.
+pub(crate) fn parse_room_code(code: &protocol::RoomCode) -> Option<u32> {
+    let (lowest, count) = ROOM_CODES;
+    let code = code.as_str().parse().ok()?;
+    (lowest..lowest + count).contains(&code).then_some(code)
+}
+
+/// A UUID of random bytes.
+pub(crate) fn uuid(random: [u8; 16]) -> String {
+    uuid::Builder::from_random_bytes(random).into_uuid().to_string()
+}
+
 /// The job's name.
 pub(crate) fn job_id(job: JobId) -> protocol::JobId {
     let text = format!("job-{:x}-{:x}-{:x}", job.origin.0, job.slot, job.version);
@@ -78,13 +98,20 @@ pub(crate) fn sample_rate() -> SampleRate {
 
 /// A message as text.
 macro_rules! text {
-    ($direction:ident, $message:expr) => {{
-        let mut json = Vec::with_capacity(256);
-        lingua_protocol::$direction::from($message).to_json(&mut json);
-        $crate::wire::utf8(json)
-    }};
+    ($direction:ident, $message:expr) => {
+        axum::extract::ws::Utf8Bytes::from(lingua_protocol::$direction::from($message).to_text())
+    };
 }
 pub(crate) use text;
+
+/// An encoded message with the fields of `tail`, of which there is at least one.
+pub(crate) fn extended(mut json: Vec<u8>, tail: &impl serde::Serialize) -> Utf8Bytes {
+    json.pop();
+    let at = json.len();
+    serde_json::to_writer(&mut json, tail).expect("string keys into memory");
+    json[at] = b',';
+    utf8(json)
+}
 
 pub(crate) fn utf8(json: Vec<u8>) -> Utf8Bytes {
     Utf8Bytes::try_from(bytes::Bytes::from(json)).expect("JSON is UTF-8")
@@ -103,6 +130,13 @@ mod tests {
         for bad in ["job-1-2", "job-1-2-3-4", "job-x-2-3", "nobody"] {
             assert_eq!(parse_job_id(&protocol::JobId::new(bad).unwrap()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_message_takes_more_fields() {
+        let tail = std::collections::BTreeMap::from([("b", 2), ("c", 3)]);
+        let text = extended(br#"{"a":1}"#.to_vec(), &tail);
+        assert_eq!(text.as_str(), r#"{"a":1,"b":2,"c":3}"#);
     }
 
     #[test]

@@ -77,17 +77,32 @@ pub fn node_counts(scenario: &Scenario, nodes: u32, total: u32) -> Vec<String> {
 /// # Errors
 /// A value on the way makes no scenario.
 pub fn search(loaded: &Loaded, combination: &Combination) -> Result<Largest, SimError> {
+    search_by(loaded, combination, |changed, _| {
+        Ok(simulate(&changed.scenario, &changed.sha256, &mut Quiet)?.artifacts.run)
+    })
+}
+
+/// The same search by another way of running: `run` gets the scenario to be run and the changes
+/// that make it of the file.
+///
+/// # Errors
+/// A value on the way makes no scenario, or its run fails.
+pub fn search_by<E: From<SimError>>(
+    loaded: &Loaded,
+    combination: &Combination,
+    mut run: impl FnMut(&Loaded, &[String]) -> Result<Run, E>,
+) -> Result<Largest, E> {
     let Some(plan) = &loaded.scenario.capacity else {
-        return Err(SimError::Scenario("the file has no [capacity] section".to_owned()));
+        return Err(SimError::Scenario("the file has no [capacity] section".to_owned()).into());
     };
     let search = &plan.search;
     let mut runs = 0;
-    let mut try_at = |value: f64| -> Result<Run, SimError> {
+    let mut try_at = |value: f64| -> Result<Run, E> {
         runs += 1;
         let mut overrides = combination.overrides.clone();
         overrides.push(set_value(&search.path, value));
-        let changed = loaded.with(&overrides)?;
-        Ok(simulate(&changed.scenario, &changed.sha256, &mut Quiet)?.artifacts.run)
+        let changed = loaded.with(&overrides).map_err(SimError::from)?;
+        run(&changed, &overrides)
     };
     let (mut low, mut high) = (search.from, search.to);
     let first = try_at(low)?;

@@ -3,6 +3,7 @@
 mod deployment;
 mod dispatch;
 mod event_queue;
+mod frames;
 mod heartbeat;
 mod pool_update;
 mod segmenter;
@@ -37,7 +38,7 @@ impl Entry {
 }
 
 /// All subjects, sorted by name.
-pub const ALL: [Entry; 9] = [
+pub const ALL: [Entry; 11] = [
     Entry {
         name: "dispatch-100",
         operations: dispatch::REQUESTS,
@@ -67,6 +68,18 @@ pub const ALL: [Entry; 9] = [
         operations: event_queue::EVENTS,
         runs: 100,
         prepare: || Box::new(event_queue::Hold::new(100_000)),
+    },
+    Entry {
+        name: "frame-chunk",
+        operations: frames::CHUNKS,
+        runs: 100,
+        prepare: || Box::new(frames::TakeChunk::new()),
+    },
+    Entry {
+        name: "frame-job",
+        operations: frames::JOBS,
+        runs: 100,
+        prepare: || Box::new(frames::SendJob::new()),
     },
     Entry {
         name: "heartbeat",

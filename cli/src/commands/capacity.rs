@@ -1,10 +1,12 @@
 //! `lingua capacity`: the largest load of each combination, or the fewest nodes for a need.
 
+mod live;
+
 use lingua_reports::capacity::{self as table, Axis, CapacityRow};
 use lingua_reports::files::{self, WriteError};
 use lingua_reports::run::Run;
 use lingua_reports::{number, plots};
-use lingua_scenarios::{Loaded, Scenario};
+use lingua_scenarios::Loaded;
 use lingua_sim::Progress;
 use lingua_sim::capacity::{self, Combination, Largest};
 
@@ -13,7 +15,7 @@ use crate::failure::{Code, Failure, print};
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &Capacity) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file.file, &args.file.overrides)?;
+    let loaded = args.file.load()?;
     if loaded.scenario.expect.is_empty() {
         return Err(Failure::Usage(format!(
             "{}: capacity is searched under [[expect]], and there is none",
@@ -33,6 +35,9 @@ fn matrix(args: &Capacity, loaded: &Loaded) -> Result<Code, Failure> {
             "{}: there is no [capacity] section; it names what is searched",
             args.file.file.display()
         )));
+    }
+    if args.live {
+        return live::run(args, loaded, &combinations);
     }
     let mut bar = Bar::new(&loaded.scenario.title);
     let found = search_all(loaded, &combinations, usize::from(args.threads), &mut bar)?;
@@ -91,6 +96,9 @@ fn rows(
     let row = |(combination, largest): (&Combination, &Largest)| {
         let run: &Run = &largest.run;
         let mut command = format!("lingua sim {}", args.file.file.display());
+        if let Some(costs) = &args.file.costs {
+            command.push_str(&format!(" --costs {}", costs.display()));
+        }
         let searched = format!("{path}={}", largest.value);
         for change in args.file.overrides.iter().chain(&combination.overrides).chain([&searched]) {
             command.push_str(&format!(" --set {change}"));

@@ -1,12 +1,10 @@
 //! `lingua check` and `lingua schema`.
 
-use lingua_scenarios::Scenario;
-
 use crate::args::File;
 use crate::failure::{Code, Failure, print};
 
 pub(crate) fn run(args: &File) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file, &args.overrides)?;
+    let loaded = args.load()?;
     let variants = loaded.variants()?;
     let scenario = &loaded.scenario;
     let nodes: u64 = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();

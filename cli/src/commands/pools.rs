@@ -2,14 +2,13 @@
 
 use lingua_reports::number;
 use lingua_reports::table::{Align, Cell, Table};
-use lingua_scenarios::Scenario;
 use lingua_sim::pools::{Pools, Rule};
 
 use crate::args::File;
 use crate::failure::{Code, Failure, print};
 
 pub(crate) fn run(args: &File) -> Result<Code, Failure> {
-    let loaded = Scenario::load(&args.file, &args.overrides)?;
+    let loaded = args.load()?;
     let mut table = Table::new(&[
         ("rule", Align::Left),
         ("pairs", Align::Right),

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lingua_reports::run::{Run, Verdict};
+use lingua_reports::run::Run;
 use lingua_reports::{files, junit, replications, terminal};
 use lingua_scenarios::{Loaded, Scenario};
 use lingua_sim::{Broken, Finished, shrink, simulate_all, swarm};
@@ -35,7 +35,7 @@ const SHOWN: [&str; 12] = [
 const LISTED_MAX: usize = 20;
 
 pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
-    let mut overrides = args.file.overrides.clone();
+    let mut overrides = args.file.changes()?;
     if let Some(seed) = args.seed {
         overrides.push(format!("seed={seed}"));
     }
@@ -93,7 +93,7 @@ fn one(args: &Sim, loaded: &Loaded) -> Result<Code, Failure> {
     } else {
         print(&format!("next: {}\n", next_step(args, run)))?;
     }
-    Ok(code(run.verdict))
+    Ok(run.verdict.into())
 }
 
 /// The same scenario with every seed of a range.
@@ -140,7 +140,7 @@ fn several(
     }
     Ok(runs
         .iter()
-        .map(|run| code(run.verdict))
+        .map(|run| Code::from(run.verdict))
         .max_by_key(|code| *code as u8)
         .unwrap_or(Code::Fine))
 }
@@ -170,18 +170,9 @@ fn all_variants(
     write_junit(args, &runs)?;
     Ok(runs
         .iter()
-        .map(|run| code(run.verdict))
+        .map(|run| Code::from(run.verdict))
         .max_by_key(|code| *code as u8)
         .unwrap_or(Code::Fine))
-}
-
-fn code(verdict: Verdict) -> Code {
-    match verdict {
-        Verdict::Ok => Code::Fine,
-        Verdict::ExpectationFailed => Code::ExpectationFailed,
-        Verdict::Void => Code::Void,
-        Verdict::InvariantBroken => Code::InvariantBroken,
-    }
 }
 
 /// Where the files go: as asked for, else a folder named after the scenario.
@@ -199,6 +190,9 @@ fn write_junit(args: &Sim, runs: &[&Run]) -> Result<(), Failure> {
 /// The command that runs the same thing again.
 fn replay(args: &Sim, loaded: &Loaded, seed: u64) -> String {
     let mut command = format!("lingua sim {} --seed {seed}", loaded.path().display());
+    if let Some(costs) = &args.file.costs {
+        command.push_str(&format!(" --costs {}", costs.display()));
+    }
     for change in &args.file.overrides {
         command.push_str(&format!(" --set '{change}'"));
     }

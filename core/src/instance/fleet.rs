@@ -26,6 +26,8 @@ struct Conn {
     node: NodeRef,
     open: bool,
     max_jobs: u32,
+    // Whether it has ever acknowledged a job: not all nodes do.
+    acks: bool,
     // Jobs sent and not answered: what the machine may be working on.
     sent: VecDeque<Sent>,
     // Jobs the machine works on that this socket did not send: those of a former one.
@@ -45,9 +47,18 @@ struct Sent {
     job: JobId,
     attempt: u32,
     at: Micros,
+    acked: bool,
 }
 
 impl Fleet {
+    pub(super) fn awaits_ack(&self, node: NodeRef, job: JobId, attempt: u32) -> bool {
+        let conn = self.conns.get(node.num.index()).and_then(Option::as_ref);
+        conn.filter(|conn| conn.node == node).is_some_and(|conn| {
+            let told = |sent: &&Sent| sent.job == job && sent.attempt == attempt;
+            conn.sent.iter().find(told).is_some_and(|sent| !sent.acked)
+        })
+    }
+
     fn get_mut(&mut self, node: NodeRef) -> Option<&mut Conn> {
         let conn = self.conns.get_mut(node.num.index())?.as_mut()?;
         (conn.node.generation == node.generation).then_some(conn)
@@ -128,6 +139,7 @@ impl Instance {
                 node,
                 open: true,
                 max_jobs: register.max_jobs,
+                acks: false,
                 sent: former.map(|former| former.sent).unwrap_or_default(),
                 foreign: 0,
                 answered: VecDeque::new(),
@@ -174,9 +186,40 @@ impl Instance {
         if gate && (!conn.presence.is_heard() || conn.taken() >= conn.max_jobs) {
             return false;
         }
-        conn.sent.push_back(Sent { job: assign.job, attempt: assign.attempt, at: cx.now });
+        let Assign { node, job, attempt, .. } = *assign;
+        conn.sent.push_back(Sent { job, attempt, at: cx.now, acked: false });
+        if conn.acks {
+            let late = cx.now + self.config.ack_timeout;
+            self.timers.acks.push_back((late, (node, job, attempt)));
+        }
         cx.send(Output::Assign(*assign));
         true
+    }
+
+    pub(super) fn take_ack(&mut self, node: NodeRef, job: JobId, attempt: u32) {
+        let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else {
+            self.counters.stale_generations += 1;
+            return;
+        };
+        conn.acks = true;
+        let told = |sent: &&mut Sent| sent.job == job && sent.attempt == attempt;
+        if let Some(sent) = conn.sent.iter_mut().find(told) {
+            sent.acked = true;
+        }
+    }
+
+    /// A node that acknowledges its jobs has not acknowledged this one: it did not get it.
+    pub(super) fn ack_is_late(&mut self, cx: &mut Cx<'_>, node: NodeRef, job: JobId, attempt: u32) {
+        if !self.fleet.awaits_ack(node, job, attempt) {
+            return;
+        }
+        self.counters.unacknowledged += 1;
+        if job.origin == self.config.id {
+            self.attempt_is_late(cx, key_of(job), attempt);
+        } else {
+            cx.send(Output::Cancel(node, job));
+            cx.send(Output::Route(job.origin, Routed::Lost(job, attempt)));
+        }
     }
 
     pub(super) fn take_answer(&mut self, cx: &mut Cx<'_>, node: NodeRef, answer: Answer) {

@@ -29,11 +29,15 @@ pub enum Input {
     SessionOpened(SessionId, Setup),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
+    /// A client begins to play a result, or has played it.
+    Playing(SessionId, bool),
     /// A client changed its languages; the open utterance keeps its own.
     SessionSetup(SessionId, Setup),
     /// A client's socket is gone.
     SessionClosed(SessionId),
-    /// A whole utterance, without segmenting (and each bare arrival).
+    /// A client's whole utterance, without segmenting.
+    Utterance(SessionId, WholeUtterance),
+    /// A bare arrival: one job of no session.
     Request(Request),
     /// A node registered on a socket of this instance.
     NodeOpened(Box<Register>),
@@ -41,6 +45,8 @@ pub enum Input {
     Heartbeat(NodeRef, Report),
     /// A node of this instance asks for no new jobs, or for jobs again.
     Drain(NodeRef, bool),
+    /// A node of this instance says that it has a job: which, and which attempt.
+    Acked(NodeRef, JobId, u32),
     /// A node of this instance answered a job.
     Answer(NodeRef, Answer),
     /// A node's socket is gone.
@@ -77,7 +83,22 @@ impl Setup {
     }
 }
 
-/// A whole utterance.
+/// An utterance that a client cut itself. Its answers leave in the order of the cuts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeUtterance {
+    /// The client's own count.
+    pub index: u32,
+    /// Its targets.
+    pub setup: Setup,
+    /// Length of the speech.
+    pub speech: Micros,
+    /// Decoded bytes.
+    pub bytes: u64,
+    /// The client's own time of sending.
+    pub sent: Micros,
+}
+
+/// What one job answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// What is asked.
@@ -305,6 +326,8 @@ pub struct Counters {
     pub stale_generations: u64,
     /// Jobs held back because the node had no room.
     pub gate_refused: u64,
+    /// Attempts that their node did not acknowledge in time.
+    pub unacknowledged: u64,
     /// Attempts made anew after a loss or a time-out.
     pub redispatched: u64,
     /// Attempts that went on with a node that came back in time.

@@ -51,6 +51,8 @@ pub struct InstanceConfig {
     pub pin_sessions: bool,
     /// Time-out of one attempt.
     pub job_timeout: Micros,
+    /// Time-out of a node's acknowledgement, where its generation has ever sent one.
+    pub ack_timeout: Micros,
     /// From finalize to the final message.
     pub deadline: Micros,
     /// How long attempts of a lost socket wait for the same node to return.
@@ -81,6 +83,7 @@ impl Default for InstanceConfig {
             affinity_life: Micros::secs(60),
             pin_sessions: false,
             job_timeout: Micros::secs(25),
+            ack_timeout: Micros::secs(5),
             deadline: Micros::secs(60),
             rejoin: Micros::secs(5),
             store_timeout: Micros::secs(2),
@@ -177,12 +180,15 @@ impl Instance {
         match input {
             Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
+            Input::Playing(session, begins) => self.play(cx, session, begins),
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
+            Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),
             Input::Request(request) => self.take_request(cx, request),
             Input::NodeOpened(register) => self.open_node(cx, register),
             Input::Heartbeat(node, report) => self.take_heartbeat(cx, node, report),
             Input::Drain(node, draining) => self.drain_node(cx, node, draining),
+            Input::Acked(node, job, attempt) => self.take_ack(node, job, attempt),
             Input::Answer(node, answer) => self.take_answer(cx, node, answer),
             Input::NodeClosed(node) => self.lose_socket(cx, node),
             Input::Store(token, reply) => self.take_reply(cx, token, reply),

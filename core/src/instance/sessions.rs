@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use crate::affinity::AffinityStep;
-use crate::finalize::{Chunk, Cut, Segmenter};
+use crate::finalize::{Chunk, Cut, Reason, Segmenter};
 use crate::instance::jobs::NewJob;
 use crate::instance::link::Then;
 use crate::instance::slab::Key;
-use crate::instance::{Cx, Final, Instance, Opened, Output, Request, Setup};
+use crate::instance::{
+    Cx, Final, Instance, Opened, Output, Request, Setup, TARGETS_MAX, WholeUtterance,
+};
 use crate::{Excluded, Lang, Micros, NodeNum, Op, RequestId, SessionId};
 
 /// Utterances in their hangover: more than this cannot be spoken in so short a time.
@@ -103,6 +105,18 @@ impl Instance {
         self.arm_silence(key);
     }
 
+    /// Silence counts anew from the end of what a client plays.
+    pub(super) fn play(&mut self, cx: &Cx<'_>, id: SessionId, begins: bool) {
+        let Some(&key) = self.session_keys.get(&id) else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        if begins {
+            session.segmenter.play_started(cx.now);
+        } else {
+            session.segmenter.play_ended(cx.now);
+        }
+        self.arm_silence(key);
+    }
+
     /// What was spoken before the socket went is still translated.
     pub(super) fn close_session(&mut self, cx: &mut Cx<'_>, id: SessionId) {
         let Some(&key) = self.session_keys.get(&id) else { return };
@@ -145,41 +159,63 @@ impl Instance {
         self.arm_silence(key);
     }
 
-    /// The hangover is over: one job per distinct target language.
+    /// The hangover is over.
     pub(super) fn end_hangover(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let Some((cut, setup)) = session.cuts.pop_front() else { return };
         let id = session.id;
-        session.seen.push_back((cut.index, Excluded::default()));
-        for &needs in setup.targets() {
-            session.expect(needs.pair.tgt, cut.index);
-        }
         let clears = self.config.affinity_rule.step(cut.reason) == AffinityStep::ClearBefore;
         if (clears || session.unclear) && !self.config.pin_sessions {
             session.unclear = false;
             self.step(cx, Op::ClearAffinity(id), Then::Cleared(id));
         }
+        let whole = WholeUtterance {
+            index: cut.index,
+            setup,
+            speech: cut.audio,
+            bytes: cut.bytes,
+            sent: cut.last_sent,
+        };
+        self.open_utterance(cx, key, &whole, Some(cut.reason));
+    }
+
+    pub(super) fn take_utterance(&mut self, cx: &mut Cx<'_>, id: SessionId, whole: WholeUtterance) {
+        let Some(&key) = self.session_keys.get(&id) else { return };
+        if self.sessions.get(key).is_some_and(|session| !session.closed) {
+            self.open_utterance(cx, key, &whole, None);
+        }
+    }
+
+    /// One job per distinct target language, one after the other: each goes to another node.
+    fn open_utterance(
+        &mut self,
+        cx: &mut Cx<'_>,
+        key: Key,
+        utterance: &WholeUtterance,
+        reason: Option<Reason>,
+    ) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let id = session.id;
+        let &WholeUtterance { index, ref setup, speech, bytes, sent } = utterance;
+        session.seen.push_back((index, Excluded::default()));
+        for &needs in setup.targets() {
+            session.expect(needs.pair.tgt, index);
+        }
         let mut first = None;
         let mut before: Option<Key> = None;
         for &needs in setup.targets() {
-            let request = Request {
-                id: RequestId { session: id, index: cut.index, tgt: needs.pair.tgt },
-                needs,
-                speech: cut.audio,
-                bytes: cut.bytes,
-                sent: cut.last_sent,
-            };
-            let reason = Some(cut.reason);
-            let session = Some(key);
-            let new = NewJob { request, session, reason, first_language: before.is_none() };
+            let id = RequestId { session: id, index, tgt: needs.pair.tgt };
+            let request = Request { id, needs, speech, bytes, sent };
+            let first_language = before.is_none();
+            let new = NewJob { request, session: Some(key), reason, first_language };
             let job = self.create_job(cx, new);
             cx.send(Output::Opened(Opened {
-                request: request.id,
+                request: id,
                 needs,
-                speech: cut.audio,
-                bytes: cut.bytes,
+                speech,
+                bytes,
                 reason,
-                first: new.first_language,
+                first: first_language,
             }));
             if let Some(session) = self.sessions.get_mut(key) {
                 session.open_jobs.push(job);
@@ -209,6 +245,9 @@ impl Instance {
                 lane.turns.pop_front();
                 cx.send(Output::Final(ready));
             }
+        }
+        if session.lanes.len() > TARGETS_MAX {
+            session.lanes.retain(|lane| !lane.turns.is_empty());
         }
         let jobs = &self.jobs;
         let oldest = session.open_jobs.iter().filter_map(|&key| Some(jobs.get(key)?.request.index));

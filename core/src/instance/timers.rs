@@ -7,13 +7,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::instance::slab::Key;
-use crate::instance::{Cx, Instance};
+use crate::instance::{Cx, Instance, JobId};
 use crate::{Micros, NodeRef};
 
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     /// An attempt must be answered.
     pub(super) attempts: VecDeque<(Micros, (Key, u32))>,
+    /// A node must acknowledge an attempt.
+    pub(super) acks: VecDeque<(Micros, (NodeRef, JobId, u32))>,
     /// A request must have its final message.
     pub(super) deadlines: VecDeque<(Micros, Key)>,
     /// A waiting job gives up.
@@ -38,7 +40,7 @@ impl Instance {
             let deadlines = front(&timers.deadlines);
             let waits = front(&timers.waits);
             let store = front(&timers.store);
-            let of_jobs = attempts.min(deadlines).min(waits).min(store);
+            let of_jobs = attempts.min(deadlines).min(waits).min(store).min(front(&timers.acks));
             let others = front(&timers.rejoins)
                 .min(top(&timers.hangovers))
                 .min(top(&timers.silences))
@@ -52,12 +54,14 @@ impl Instance {
     /// Drops entries at the fronts whose job or step is over: nobody is woken for them. Tells
     /// whether there were any.
     fn skip_settled(&mut self) -> bool {
-        let Self { jobs, links, timers, .. } = self;
+        let Self { jobs, links, timers, fleet, .. } = self;
         let running = |key, attempt| jobs.get(key).is_some_and(|job| job.is_running(attempt));
         let waiting = |key| jobs.get(key).is_some_and(|job| job.is_waiting());
+        let unacked = |(node, job, attempt)| fleet.awaits_ack(node, job, attempt);
         pop_while(&mut timers.attempts, |(key, attempt)| !running(key, attempt))
             | pop_while(&mut timers.deadlines, |key| jobs.get(key).is_none())
             | pop_while(&mut timers.waits, |key| !waiting(key))
+            | pop_while(&mut timers.acks, |entry| !unacked(entry))
             | pop_while(&mut timers.store, |key| !links.is_pending(key))
     }
 
@@ -83,6 +87,9 @@ impl Instance {
         }
         while let Some((key, attempt)) = due(&mut self.timers.attempts, now) {
             self.attempt_is_late(cx, key, attempt);
+        }
+        while let Some((node, job, attempt)) = due(&mut self.timers.acks, now) {
+            self.ack_is_late(cx, node, job, attempt);
         }
         while let Some(key) = due(&mut self.timers.deadlines, now) {
             self.deadline_came(cx, key);

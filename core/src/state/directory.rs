@@ -60,6 +60,11 @@ impl Needs {
 pub struct ClassId(pub(crate) u32);
 
 impl ClassId {
+    /// The class of a number.
+    pub fn new(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Its number, from zero in order of first registration.
     pub fn number(self) -> u32 {
         self.0
@@ -140,11 +145,45 @@ impl Directory {
             shards.push(entry.shards.insert(node, self.shard_size));
         }
         self.enter_class(class);
+        self.remember(node, Listing { class, shards });
+        Ok(())
+    }
+
+    fn remember(&mut self, node: NodeNum, listing: Listing) {
         if node.index() >= self.listings.len() {
             self.listings.resize(node.index() + 1, None);
         }
-        self.listings[node.index()] = Some(Listing { class, shards });
-        Ok(())
+        self.listings[node.index()] = Some(listing);
+    }
+
+    /// Adds a class under the next number; tells whether it is new and the number is right.
+    pub(crate) fn add_class(&mut self, caps: &Capabilities, id: ClassId) -> bool {
+        self.class_for(caps) == id && self.classes.len() == id.0 as usize + 1
+    }
+
+    /// Lists a node where another execution has listed it; tells whether that can be.
+    pub(crate) fn list_as(&mut self, node: NodeNum, class: ClassId, shards: Vec<u16>) -> bool {
+        self.unlist(node);
+        let Some(of_class) = self.classes.get(class.0 as usize) else { return false };
+        let in_range = shards.iter().all(|&shard| usize::from(shard) < Shards::MAX);
+        if shards.len() != of_class.pairs.len() || !in_range {
+            return false;
+        }
+        for (pair, &shard) in of_class.pairs.iter().zip(&shards) {
+            if let Err(at) = self.pair_names.binary_search(pair) {
+                self.pair_names.insert(at, *pair);
+            }
+            self.pairs.entry_or_default(*pair).shards.insert_at(node, shard);
+        }
+        self.enter_class(class);
+        self.remember(node, Listing { class, shards });
+        true
+    }
+
+    /// The class of a listed node and its shard in each pair of the class.
+    pub(crate) fn listing(&self, node: NodeNum) -> Option<(ClassId, &[u16])> {
+        let listing = self.listings.get(node.index())?.as_ref()?;
+        Some((listing.class, &listing.shards))
     }
 
     /// Takes a node out of the index, if it is there.
@@ -176,7 +215,7 @@ impl Directory {
 
     /// The class of a listed node.
     pub(crate) fn class_of_node(&self, node: NodeNum) -> Option<ClassId> {
-        Some(self.listings.get(node.index())?.as_ref()?.class)
+        self.listing(node).map(|(class, _)| class)
     }
 
     /// What a listed node can do.

@@ -18,6 +18,12 @@ pub(super) struct Hints {
     class_of: Vec<Option<ClassId>>,
 }
 
+impl Hints {
+    pub(super) fn free(&self) -> &Vec<RankSet> {
+        &self.free
+    }
+}
+
 impl State {
     /// Takes note of whether a node has a free slot.
     pub(super) fn hint(&mut self, node: NodeNum, free: bool) {

@@ -8,14 +8,29 @@ use crate::state::op::Via;
 use crate::state::steps::{Former, Intended, Intent, Move, Open, Target};
 use crate::{LeaseId, Micros, RequestId};
 
-/// Old intents dropped per step: more than one, so that the queue shrinks.
+/// Old intents dropped per step: more than one, so that the queue shrinks. An intent counts by its
+/// stored time; when it is dropped changes nothing but memory.
 const DROPS_PER_STEP: usize = 2;
 
 /// All intents, and when they may be dropped.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Intents {
-    pub(super) by_request: LookupMap<RequestId, Intent>,
+    pub(super) by_request: LookupMap<RequestId, Kept>,
     drops: VecDeque<(Micros, RequestId, LeaseId)>,
+}
+
+/// An intent and until when it is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) intent: Intent,
+    pub(super) until: Micros,
+}
+
+impl Intents {
+    fn standing(&mut self, now: Micros, request: RequestId) -> Option<&mut Intent> {
+        let kept = self.by_request.get_mut(&request).filter(|kept| kept.until > now)?;
+        Some(&mut kept.intent)
+    }
 }
 
 impl State {
@@ -23,7 +38,7 @@ impl State {
     pub(super) fn open(&mut self, now: Micros, open: &Open) -> Intended {
         assert!(open.attempt > 0, "attempts count from one");
         self.drop_old_intents(now);
-        let standing = self.intents.by_request.get(&open.request).copied();
+        let standing = self.intents.standing(now, open.request).copied();
         if let Some(intent) = standing.filter(|intent| intent.attempt >= open.attempt) {
             let same = intent.attempt == open.attempt;
             return if same { Intended::Stands(intent) } else { Intended::Superseded };
@@ -35,9 +50,9 @@ impl State {
         let target = self.affinity_target(now, open).or(open.target);
         let (attempt, lease) = (open.attempt, open.lease);
         let intent = Intent { attempt, lease, target, former, ended: false };
-        self.intents.by_request.insert(open.request, intent);
-        let drop_at = open.deadline + self.config.answer_life;
-        self.intents.drops.push_back((drop_at, open.request, lease));
+        let until = open.deadline + self.config.answer_life;
+        self.intents.by_request.insert(open.request, Kept { intent, until });
+        self.intents.drops.push_back((until, open.request, lease));
         Intended::Stands(intent)
     }
 
@@ -49,8 +64,8 @@ impl State {
     }
 
     /// Compares and moves. Whoever comes second finds the intent that stands.
-    pub(super) fn move_intent(&mut self, m: &Move) -> Intended {
-        let Some(intent) = self.intents.by_request.get_mut(&m.request) else {
+    pub(super) fn move_intent(&mut self, now: Micros, m: &Move) -> Intended {
+        let Some(intent) = self.intents.standing(now, m.request) else {
             return Intended::Gone;
         };
         if intent.attempt != m.attempt {
@@ -77,8 +92,8 @@ impl State {
     }
 
     /// The session is told that a lease has ended.
-    pub(super) fn end_intent(&mut self, request: RequestId, lease: LeaseId) {
-        let intent = self.intents.by_request.get_mut(&request);
+    pub(super) fn end_intent(&mut self, now: Micros, request: RequestId, lease: LeaseId) {
+        let intent = self.intents.standing(now, request);
         if let Some(intent) = intent.filter(|intent| intent.lease == lease) {
             intent.ended = true;
         }
@@ -89,8 +104,8 @@ impl State {
             match self.intents.drops.front() {
                 Some(&(at, request, lease)) if at <= now => {
                     self.intents.drops.pop_front();
-                    let intent = self.intents.by_request.get(&request);
-                    if intent.is_some_and(|intent| intent.lease == lease) {
+                    let kept = self.intents.by_request.get(&request);
+                    if kept.is_some_and(|kept| kept.intent.lease == lease) {
                         self.intents.by_request.remove(&request);
                     }
                 }
@@ -101,6 +116,6 @@ impl State {
 
     /// The intent of a request.
     pub fn intent(&self, request: RequestId) -> Option<Intent> {
-        self.intents.by_request.get(&request).copied()
+        self.intents.by_request.get(&request).map(|kept| kept.intent)
     }
 }

@@ -212,8 +212,8 @@ impl State {
 }
 
 impl Node {
-    /// Renews confirmed leases, newest first (they stand in order of grant), up to what the node says it runs: a leaked lease is
-    /// among the oldest and is left to expire.
+    /// Renews confirmed leases, newest first (they stand in order of grant), up to what the node
+    /// says it runs: a leaked lease is among the oldest and is left to expire.
     pub(super) fn renew(&mut self, now: Micros, life: Micros, running: u32) {
         let confirmed = self.leases.iter().filter(|l| l.confirmed).count() as u32;
         let mut skip = confirmed.saturating_sub(running);

@@ -28,6 +28,13 @@ impl ModelLosses {
         }
     }
 
+    /// All of it: the model, the window's end, the count, until when it is barred.
+    pub(super) fn describe(&self) -> String {
+        let Self { model, window_ends, count, barred_until } = self;
+        let model = model.map(|model| model.0);
+        format!("{model:?} {} {count} {}", window_ends.0, barred_until.0)
+    }
+
     pub(super) fn bars(&self, now: Micros, model: ModelId) -> bool {
         self.model == Some(model) && self.barred_until > now
     }

@@ -4,15 +4,17 @@
 //! again behind the simulator's modelled store.
 
 pub(crate) mod directory;
+mod dump;
 mod hints;
 pub(crate) mod homes;
 mod intents;
 mod leases;
 mod limits;
-mod nodes;
+pub(crate) mod nodes;
 pub(crate) mod op;
 mod requests;
 mod reserve;
+pub(crate) mod restore;
 pub(crate) mod shards;
 pub(crate) mod steps;
 
@@ -171,6 +173,9 @@ impl State {
     /// Most nodes.
     pub const NODES_MAX: u32 = 1 << 20;
 
+    /// Range of a node's maximum of concurrent jobs.
+    pub const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
+
     /// An empty state.
     pub fn new(config: StateConfig) -> Self {
         Self {
@@ -203,9 +208,9 @@ impl State {
             Op::Dispatch(dispatch) => Reply::Dispatched(self.dispatch(now, dispatch)),
             Op::Open(open) => Reply::Intended(self.open(now, open)),
             Op::Reserve(reserve) => Reply::Reserved(self.reserve(now, reserve)),
-            Op::Move(m) => Reply::Intended(self.move_intent(m)),
+            Op::Move(m) => Reply::Intended(self.move_intent(now, m)),
             Op::End(request, lease) => {
-                self.end_intent(*request, *lease);
+                self.end_intent(now, *request, *lease);
                 Reply::Done
             }
             Op::Find(find) => Reply::Found(self.find(find)),

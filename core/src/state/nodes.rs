@@ -6,25 +6,82 @@ use crate::presence::Presence;
 use crate::state::limits::ModelLosses;
 use crate::state::op::{Register, RegisterError, Report, StaleGeneration};
 use crate::state::{Node, State};
-use crate::{Micros, ModelId, NodeNum, NodeRef};
+use crate::{Capabilities, Micros, ModelId, NodeNum, NodeRef};
 
-/// Range of a node's maximum of concurrent jobs.
-pub(super) const MAX_JOBS: std::ops::RangeInclusive<u32> = 1..=1_024;
+/// Leases that a new node has room for; more come with the jobs.
+const LEASES_AT_FIRST: u32 = 16;
 
 /// Usage older than this is unknown.
 const USAGE_LIFE: Micros = Micros::secs(600);
 
+/// How a registered node stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// Slots taken, by leases or by jobs that the node reports beyond them.
+    pub running: u32,
+    /// All its slots.
+    pub max_jobs: u32,
+    /// Whether it may be given jobs.
+    pub state: NodeState,
+}
+
+/// Whether a node may be given jobs, and why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeState {
+    /// It has free slots.
+    Ready,
+    /// All its slots are taken.
+    Full,
+    /// It asked for no new jobs.
+    Draining,
+    /// It is over its resource threshold.
+    Overused,
+    /// It has not reported since it registered.
+    Unheard,
+}
+
+impl NodeState {
+    /// All states.
+    pub const ALL: [Self; 5] =
+        [Self::Ready, Self::Full, Self::Draining, Self::Overused, Self::Unheard];
+
+    /// Name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Full => "full",
+            Self::Draining => "draining",
+            Self::Overused => "overused",
+            Self::Unheard => "unheard",
+        }
+    }
+}
+
 impl State {
+    /// How a node stands; absent where its generation is not current.
+    pub fn node_status(&self, node: NodeRef) -> Option<NodeStatus> {
+        let node = self.current(node).ok()?;
+        let state = match node {
+            node if node.draining => NodeState::Draining,
+            node if node.overused => NodeState::Overused,
+            node if !node.presence.is_heard() => NodeState::Unheard,
+            node if node.busy() >= node.max_jobs => NodeState::Full,
+            _ => NodeState::Ready,
+        };
+        Some(NodeStatus { running: node.busy(), max_jobs: node.max_jobs, state })
+    }
+
     /// Opens a generation. Leases of the former one stay until they end: the jobs may still run.
     pub(super) fn register(
         &mut self,
         now: Micros,
         register: &Register,
     ) -> Result<NodeRef, RegisterError> {
-        if !MAX_JOBS.contains(&register.max_jobs) {
+        if !Self::MAX_JOBS.contains(&register.max_jobs) {
             return Err(RegisterError::MaxJobs(register.max_jobs));
         }
         let num = self.number(now, register)?;
+        self.leave_index(num);
         if let Err(full) = self.directory.list(num, &register.caps) {
             self.nodes[num.index()].live = false;
             return Err(full.into());
@@ -59,12 +116,12 @@ impl State {
         self.current(node_ref)?;
         let num = node_ref.num;
         self.sweep_node(now, num);
-        self.list_models(num, report);
+        self.list_changes(num, report);
         let life = self.config.lease;
         let usage_max = self.config.usage_max;
         let node = &mut self.nodes[num.index()];
         node.presence.beat(now);
-        if let Some(max_jobs) = report.max_jobs.filter(|max| MAX_JOBS.contains(max)) {
+        if let Some(max_jobs) = report.max_jobs.filter(|max| Self::MAX_JOBS.contains(max)) {
             node.max_jobs = max_jobs;
         }
         node.renew(now, life, report.running);
@@ -111,9 +168,9 @@ impl State {
         self.current(node)?;
         self.nodes[node.num.index()].model_losses.count(now, model);
         let Some(caps) = self.directory.capabilities(node.num) else { return Ok(()) };
-        let mut models = caps.models.clone();
-        models.retain(|&m| m != model);
-        self.relist(node.num, models);
+        let mut caps = caps.clone();
+        caps.models.retain(|&m| m != model);
+        self.relist(node.num, &caps);
         Ok(())
     }
 
@@ -141,23 +198,33 @@ impl State {
         Ok(num)
     }
 
-    fn list_models(&mut self, num: NodeNum, report: &Report) {
-        let Some(models) = &report.models else { return };
-        if self.directory.capabilities(num).is_some_and(|caps| caps.models != *models) {
-            self.relist(num, models.clone());
+    /// Moves a node to the class of what it now says that it has.
+    fn list_changes(&mut self, num: NodeNum, report: &Report) {
+        let Some(caps) = self.directory.capabilities(num) else { return };
+        let models = report.models.as_ref().filter(|models| **models != caps.models);
+        let features = report.features.filter(|features| *features != caps.features);
+        if models.is_none() && features.is_none() {
+            return;
         }
+        let mut caps = caps.clone();
+        caps.features = features.unwrap_or(caps.features);
+        if let Some(models) = models {
+            caps.models.clone_from(models);
+        }
+        self.relist(num, &caps);
     }
 
-    /// Moves a node to the class of its new models.
-    fn relist(&mut self, num: NodeNum, models: Vec<ModelId>) {
-        let Some(caps) = self.directory.capabilities(num) else { return };
-        let mut caps = caps.clone();
-        caps.models = models;
+    /// A node that may come to another class must not stay in the free index of its former one.
+    fn leave_index(&mut self, num: NodeNum) {
         if let Some(class) = self.directory.class_of_node(num) {
             self.free[class.0 as usize].remove(num.0);
         }
+    }
+
+    fn relist(&mut self, num: NodeNum, caps: &Capabilities) {
+        self.leave_index(num);
         // The pairs are the same ones the node has just left, so there is room.
-        let listed = self.directory.list(num, &caps);
+        let listed = self.directory.list(num, caps);
         assert!(listed.is_ok(), "a node left each shard that it joins");
         self.free.resize(self.directory.class_count(), Default::default());
         self.refresh(num);
@@ -168,7 +235,7 @@ impl State {
         let node = &self.nodes[num.index()];
         let busy = node.busy();
         self.loads[num.index()] = busy;
-        let may_take = node.live && node.presence.is_heard() && !node.draining && !node.overused;
+        let may_take = may_take(node);
         let listed_dead = self.config.stale_members && !node.live;
         let has_room = may_take && busy < node.max_jobs;
         let Some(class) = self.directory.class_of_node(num) else { return };
@@ -182,6 +249,11 @@ impl State {
     }
 }
 
+/// Whether a node may be given jobs, room apart.
+pub(super) fn may_take(node: &Node) -> bool {
+    node.live && node.presence.is_heard() && !node.draining && !node.overused
+}
+
 impl Node {
     fn new(register: &Register) -> Self {
         Self {
@@ -189,7 +261,7 @@ impl Node {
             live: false,
             owner: register.owner,
             max_jobs: register.max_jobs,
-            leases: VecDeque::with_capacity(register.max_jobs as usize),
+            leases: VecDeque::with_capacity(register.max_jobs.min(LEASES_AT_FIRST) as usize),
             unleased: 0,
             unleased_before: 0,
             draining: false,

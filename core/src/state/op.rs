@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::state::steps::{Find, Intended, Move, Open, Reserve, Reserved};
 use crate::{
-    Capabilities, InstanceId, LanguagesError, LeaseId, Micros, ModelId, Needs, NodeNum, NodeRef,
-    PairFull, RequestId, SessionId, Snapshot,
+    Capabilities, Features, InstanceId, LanguagesError, LeaseId, Micros, ModelId, Needs, NodeNum,
+    NodeRef, PairFull, RequestId, SessionId, Snapshot,
 };
 
 /// Most candidates of one dispatch.
@@ -126,6 +126,8 @@ pub struct Report {
     pub usage: [Option<u16>; 3],
     /// Models present, sorted, where the heartbeat lists them.
     pub models: Option<Vec<ModelId>>,
+    /// Features offered, where they may have changed.
+    pub features: Option<Features>,
     /// A new maximum, where the heartbeat carries one.
     pub max_jobs: Option<u32>,
 }

@@ -7,22 +7,30 @@ use crate::state::op::{
 };
 use crate::{LeaseId, Micros, NodeNum, NodeRef, RequestId, SessionId};
 
-/// Ended answers dropped per dispatch: more than one, so that the queue shrinks.
+/// Old answers dropped per dispatch: more than one, so that the queue shrinks. An answer counts by
+/// its stored time; when it is dropped changes nothing but memory.
 const DROPS_PER_STEP: usize = 4;
 
 /// The stored answer of a request: valid while its lease lives, kept for a while after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    attempt: u32,
-    grant: Grant,
-    ended: bool,
+    pub(super) attempt: u32,
+    pub(super) grant: Grant,
+    // Until when it is kept; NEVER while its lease lives.
+    pub(super) until: Micros,
+}
+
+impl Answer {
+    pub(super) fn has_ended(&self) -> bool {
+        self.until != Micros::NEVER
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Affinity {
-    node: NodeRef,
-    until: Micros,
-    only: Option<u32>,
+    pub(super) node: NodeRef,
+    pub(super) until: Micros,
+    pub(super) only: Option<u32>,
 }
 
 impl State {
@@ -80,7 +88,7 @@ impl State {
         let node = self.grant(now, num, d);
         let owner = self.nodes[num.index()].owner;
         let grant = Grant { node, owner, lease: d.lease, via };
-        self.requests.insert(d.request, Answer { attempt: d.attempt, grant, ended: false });
+        self.requests.insert(d.request, Answer { attempt: d.attempt, grant, until: Micros::NEVER });
         if self.config.pin_sessions {
             let pinned = Affinity { node, until: Micros::NEVER, only: None };
             self.affinities.insert(d.request.session, pinned);
@@ -91,7 +99,7 @@ impl State {
 
     /// What the request was answered before, if this attempt adds nothing.
     fn answered(&mut self, now: Micros, d: &Dispatch) -> Option<Outcome> {
-        let answer = *self.requests.get(&d.request)?;
+        let answer = *self.requests.get(&d.request).filter(|answer| answer.until > now)?;
         if answer.attempt > d.attempt {
             return Some(Outcome::Superseded);
         }
@@ -100,6 +108,7 @@ impl State {
         }
         // A new attempt fences the former one: its slot is freed, its results no longer count.
         self.drop_lease(now, answer.grant.node.num, answer.grant.lease);
+        self.end_request(now, d.request, answer.grant.lease);
         None
     }
 
@@ -125,6 +134,12 @@ impl State {
         (wanted && meant && affinity.until > now).then_some(affinity.node)
     }
 
+    /// The node that a session is tied to.
+    pub fn affinity(&self, now: Micros, session: SessionId) -> Option<NodeRef> {
+        let affinity = self.affinities.get(&session)?;
+        (affinity.until > now).then_some(affinity.node)
+    }
+
     fn try_affinity(&self, now: Micros, node: NodeRef, d: &Dispatch) -> Result<(), No> {
         // The deployed scheduler pins by name: it does not see that a node came back anew.
         if !self.config.pin_sessions && self.current(node).is_err() {
@@ -142,14 +157,14 @@ impl State {
     /// Marks a request as ended when its current lease is gone.
     pub(super) fn end_request(&mut self, now: Micros, request: RequestId, lease: LeaseId) {
         let Some(answer) = self.requests.get_mut(&request) else { return };
-        if answer.grant.lease != lease || answer.ended {
+        if answer.grant.lease != lease || answer.has_ended() {
             return;
         }
-        answer.ended = true;
+        answer.until = now + self.config.answer_life;
         if self.config.answer_life == Micros::ZERO {
             self.requests.remove(&request);
         } else {
-            self.ended.push_back((now + self.config.answer_life, request));
+            self.ended.push_back((answer.until, request));
         }
     }
 
@@ -158,8 +173,8 @@ impl State {
             match self.ended.front() {
                 Some(&(at, request)) if at <= now => {
                     self.ended.pop_front();
-                    // A later attempt of the same request may live again.
-                    if self.requests.get(&request).is_some_and(|answer| answer.ended) {
+                    // A later attempt of the same request may live again, or be kept for longer.
+                    if self.requests.get(&request).is_some_and(|answer| answer.until <= now) {
                         self.requests.remove(&request);
                     }
                 }

@@ -14,7 +14,8 @@ use crate::{LeaseId, Micros, NodeNum};
 
 /// How long a verdict is remembered after the last step that could ask for it.
 const REMEMBERED: Micros = Micros::secs(10);
-/// Old verdicts dropped per step: more than one, so that the queues shrink.
+/// Old verdicts dropped per step: more than one, so that the queues shrink. A verdict counts by its
+/// stored time; when it is dropped changes nothing but memory.
 const DROPS_PER_STEP: usize = 4;
 
 type Named = (NodeNum, LeaseId);
@@ -22,20 +23,33 @@ type Named = (NodeNum, LeaseId);
 /// Verdicts on leases: refused for a cause, or granted (and over, once the lease is gone).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Verdicts {
-    given: LookupMap<Named, Option<MissCause>>,
+    pub(super) given: LookupMap<Named, Verdict>,
     refused: VecDeque<(Micros, Named)>,
     granted: VecDeque<(Micros, Named)>,
 }
 
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verdict {
+    // Why it was refused; absent: it was granted.
+    pub(super) refused: Option<MissCause>,
+    pub(super) until: Micros,
+}
+
 impl Verdicts {
     fn refuse(&mut self, now: Micros, named: Named, cause: MissCause) {
-        self.given.insert(named, Some(cause));
-        self.refused.push_back((now + REMEMBERED, named));
+        let until = now + REMEMBERED;
+        self.given.insert(named, Verdict { refused: Some(cause), until });
+        self.refused.push_back((until, named));
     }
 
-    fn grant(&mut self, until: Micros, named: Named) {
-        self.given.insert(named, None);
-        self.granted.push_back((until + REMEMBERED, named));
+    fn grant(&mut self, deadline: Micros, named: Named) {
+        let until = deadline + REMEMBERED;
+        self.given.insert(named, Verdict { refused: None, until });
+        self.granted.push_back((until, named));
+    }
+
+    fn standing(&self, now: Micros, named: Named) -> Option<Verdict> {
+        self.given.get(&named).filter(|verdict| verdict.until > now).copied()
     }
 
     fn drop_old(&mut self, now: Micros) {
@@ -44,7 +58,10 @@ impl Verdicts {
                 match queue.front() {
                     Some(&(at, named)) if at <= now => {
                         queue.pop_front();
-                        self.given.remove(&named);
+                        // The same lease may have been judged anew since.
+                        if self.given.get(&named).is_some_and(|verdict| verdict.until <= now) {
+                            self.given.remove(&named);
+                        }
                     }
                     _ => break,
                 }
@@ -71,9 +88,9 @@ impl State {
         if node.leases.iter().any(|lease| lease.id == r.lease) {
             return self.held(r);
         }
-        match self.verdicts.given.get(&(num, r.lease)) {
-            Some(Some(cause)) => return Reserved::Refused(*cause),
-            Some(None) => return Reserved::Over,
+        match self.verdicts.standing(now, (num, r.lease)) {
+            Some(Verdict { refused: Some(cause), .. }) => return Reserved::Refused(cause),
+            Some(Verdict { refused: None, .. }) => return Reserved::Over,
             None => {}
         }
         let dispatch = r.as_dispatch();

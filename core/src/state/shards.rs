@@ -45,19 +45,21 @@ impl Shards {
     /// When the pair is full: callers ask [`Self::room`] first.
     pub(crate) fn insert(&mut self, node: NodeNum, size: usize) -> u16 {
         let shard = self.room(size).expect("room was checked");
+        self.insert_at(node, shard);
+        shard
+    }
+
+    /// Adds a member to a shard of the caller's choice.
+    pub(crate) fn insert_at(&mut self, node: NodeNum, shard: u16) {
         let at = usize::from(shard);
-        if at == self.shards.len() {
-            self.shards.push(Vec::new());
+        if at >= self.shards.len() {
+            self.shards.resize(at + 1, Vec::new());
         }
         let members = &mut self.shards[at];
-        match members.binary_search(&node) {
-            Ok(_) => {}
-            Err(pos) => {
-                members.insert(pos, node);
-                self.len += 1;
-            }
+        if let Err(pos) = members.binary_search(&node) {
+            members.insert(pos, node);
+            self.len += 1;
         }
-        shard
     }
 
     /// Removes a member from its shard.

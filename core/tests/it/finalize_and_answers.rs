@@ -122,6 +122,52 @@ fn the_gate_counts_until_the_node_answers() {
 }
 
 #[test]
+fn only_a_node_that_acknowledges_is_missed_for_it() {
+    let mut solo = solo(InstanceConfig::default());
+    let node = solo.node("a", &caps("zh", "en"), 4);
+    solo.node("b", &caps("zh", "en"), 4);
+    let beat = |solo: &mut Solo| {
+        for _ in 0..3 {
+            solo.wait(Micros::secs(2));
+            for num in [0, 1] {
+                let node = NodeRef { num: NodeNum(num), ..node };
+                solo.handle(Input::Heartbeat(node, Report { running: 1, ..Report::default() }));
+            }
+        }
+    };
+    let first = assigns(&solo.handle(Input::Request(request(1))))[0];
+    beat(&mut solo);
+    assert_eq!(solo.instance.counters().unacknowledged, 0, "nobody ever acknowledged");
+    for num in [0, 1] {
+        let node = NodeRef { num: NodeNum(num), ..node };
+        solo.handle(Input::Acked(node, first.job, first.attempt));
+    }
+    solo.handle(answer(&first, AnswerOutcome::Result));
+    let acked = assigns(&solo.handle(Input::Request(request(2))))[0];
+    let lost = assigns(&solo.handle(Input::Request(request(3))))[0];
+    solo.handle(Input::Acked(acked.node, acked.job, acked.attempt));
+    let out = solo.wait(Micros::millis(5_001));
+    assert_eq!(solo.instance.counters().unacknowledged, 1);
+    assert!(out.iter().any(|o| matches!(o, Output::Cancel(_, job) if *job == lost.job)));
+    let again = assigns(&out);
+    assert_eq!((again.len(), again[0].job, again[0].attempt), (1, lost.job, 2));
+    assert_ne!(again[0].node, lost.node);
+}
+
+#[test]
+fn a_report_changes_what_a_node_offers() {
+    let mut solo = solo(InstanceConfig::default());
+    let node = solo.node("a", &caps("zh", "en"), 4);
+    let needs = Needs { features: Features(0b11), ..Needs::pair(pair("zh:en")) };
+    let request = Request { needs, ..request(1) };
+    let refused = finals(&solo.handle(Input::Request(request)));
+    assert_eq!(refused[0].ending, Ending::Refused(Refused::NoSlot(Refusal::NoFittingNode)));
+    let features = Some(Features(0b111));
+    solo.handle(Input::Heartbeat(node, Report { features, ..Report::default() }));
+    assert_eq!(assigns(&solo.handle(Input::Request(request))).len(), 1);
+}
+
+#[test]
 fn final_messages_keep_the_order_of_the_utterances() {
     use lingua_core::finalize::Chunk;
     let mut solo = solo(InstanceConfig::default());
@@ -193,7 +239,8 @@ fn every_job_ends_by_its_deadline() {
 fn a_silent_node_is_missed_after_three_of_its_own_intervals() {
     let mut solo = solo(InstanceConfig::default());
     let node = solo.node("a", &caps("zh", "en"), 1);
-    for _ in 0..3 {
+    // From the least first interval of 8 s down to its own, a quarter at a time.
+    for _ in 0..8 {
         solo.wait(Micros::secs(2));
         solo.handle(Input::Heartbeat(node, Report::default()));
     }

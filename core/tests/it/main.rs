@@ -11,3 +11,4 @@ mod finalize_and_answers;
 mod fixture;
 mod ring;
 mod state_model;
+mod stored_times;

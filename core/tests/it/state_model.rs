@@ -157,8 +157,9 @@ impl Both {
         model.sweep(self.now);
         model.until = self.now + Micros::secs(45);
         if model.reported {
-            let usual = Micros(model.interval.0 / 4 * 3);
-            model.interval = (self.now - model.last_seen).max(usual).max(Micros::secs(1));
+            let usual = Micros(model.interval.0 / 4 * 3).max(Micros::secs(1));
+            let least = if model.interval == Micros::ZERO { Micros::secs(8) } else { usual };
+            model.interval = (self.now - model.last_seen).max(least);
             model.until = self.now + Micros(model.interval.0 * 3);
         }
         model.reported = true;

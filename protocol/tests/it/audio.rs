@@ -66,6 +66,18 @@ fn a_payload_is_borrowed_from_the_frame() {
 }
 
 #[test]
+fn an_escaped_slash_is_base64_too() {
+    let frame =
+        r#"{"type":"audio_chunk","session_id":"s","seq":1,"is_final":false,"payload":"\/\/8="}"#;
+    let Ok(FromSession::AudioChunk(chunk)) = FromSession::parse(frame) else {
+        panic!("another message");
+    };
+    let mut bytes = Vec::new();
+    assert_eq!(chunk.payload.unwrap().decode(&mut bytes), Ok(2));
+    assert_eq!(bytes, [0xff, 0xff]);
+}
+
+#[test]
 fn what_is_not_base64_leaves_the_buffer_as_it_was() {
     let mut bytes = vec![9];
     for text in ["A", "AQI", "AQ==AQ==", "A*==", "AQI=\n", "é"] {

@@ -31,7 +31,7 @@ fn a_text_is_cut_between_characters() {
 
 #[test]
 fn details_come_back() {
-    let refused = RefusedUtterance { utterance_index: 4, retryable: true };
+    let refused = RefusedUtterance { utterance_index: 4, retryable: true, session_id: None };
     let details = Json::of(&refused).unwrap();
     assert_eq!(details.as_str(), r#"{"utterance_index":4,"retryable":true}"#);
     let frame = r#"{"type":"error","code":"NO_AVAILABLE_NODE","message":"m","details":{"retryable":true,"utterance_index":4}}"#;

@@ -1,9 +1,11 @@
 //! What a run says, in words and tables: the one source of terminal, Markdown and page.
 
+mod load;
 mod tables;
 
 use std::collections::BTreeMap;
 
+pub use self::load::*;
 pub use self::tables::*;
 
 use crate::number::{count, counted, decimal, ms, percent};
@@ -141,6 +143,10 @@ pub fn key_figures(run: &Run) -> Vec<KeyFigure> {
         note: format!("busiest node; Jain index {}", decimal(run.fairness.jain)),
         tone: Tone::Plain,
     });
+    if let Some(load) = &run.load {
+        figures.extend(load::figures(load));
+        return figures;
+    }
     figures.push(scheduler(run));
     let limit = if run.first_limit.is_empty() { "unknown" } else { &run.first_limit };
     figures.push(KeyFigure {

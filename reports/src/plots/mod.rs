@@ -14,6 +14,7 @@ mod refused_per_pair;
 mod utilisation;
 
 pub use heat_map::{HeatMap, heat_map};
+pub(crate) use percentiles::prediction;
 pub use policies::{Bar, policies};
 
 use self::palette::{GREEN, INK, MUTED};

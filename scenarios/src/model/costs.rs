@@ -41,6 +41,16 @@ pub struct Costs {
     pub node_latency: Dist,
     /// Latency between a client and an instance, one way.
     pub session_latency: Dist,
+    /// How late a timer of an instance fires, that of the hangover for one.
+    pub timer_lateness: Dist,
+}
+
+impl Costs {
+    /// Its fields in their order, each with its value as a file has it on one line.
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let table = toml::Table::try_from(self).unwrap_or_default();
+        table.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+    }
 }
 
 /// Where cost figures come from.

@@ -1,9 +1,12 @@
 //! What goes wrong, and when.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Dur;
+use crate::streams::Stream;
+use crate::{Dur, Scenario};
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +53,38 @@ pub struct Fault {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_024))]
     pub max_jobs: Option<u32>,
+}
+
+impl Fault {
+    /// The nodes that it may hit: those of its group, or all, counted through the file.
+    pub fn among(&self, scenario: &Scenario) -> Range<u32> {
+        let mut nodes = 0..0;
+        for (at, group) in scenario.nodes.iter().enumerate() {
+            match &self.group {
+                Some(name) if *name == group.name_at(at) => {
+                    return nodes.end..nodes.end + group.count;
+                }
+                _ => nodes.end += group.count,
+            }
+        }
+        nodes
+    }
+
+    /// The nodes that it does hit, in order.
+    pub fn victims(&self, among: Range<u32>, stream: &mut Stream) -> Vec<u32> {
+        let nodes = among.len() as u32;
+        let share = self.share.map(|share| (share * f64::from(nodes)).round() as u32);
+        let count = self.nodes.or(share).unwrap_or(nodes).min(nodes) as usize;
+        let mut all: Vec<u32> = among.collect();
+        for place in 0..count {
+            let left = (all.len() - place) as u64;
+            let other = place + ((u64::from(stream.word()) * left) >> 32) as usize;
+            all.swap(place, other);
+        }
+        all.truncate(count);
+        all.sort_unstable();
+        all
+    }
 }
 
 /// Kinds of fault.

@@ -4,15 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use lingua_core::instance::{Answer, AnswerOutcome, Assign, Ending, Failure, Final, Input, JobId};
-use lingua_core::{Micros, NodeNum, RequestId};
-use lingua_protocol::{
-    ErrorCode, ErrorMessage, Json, MissingReason, MissingResult, Note, RefusedUtterance, TraceId,
-    UiEvent, UiEventKind, UiStatus,
-};
+use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId, Opened};
+use lingua_core::{Micros, NodeNum, Pair, RequestId, SessionId};
+use lingua_protocol::{ErrorCode, TraceId, UiEvent, UiEventKind, UiStatus};
 
-use crate::clock::unix_ms;
-use crate::event::{NodeAnswer, NodePartial, Outgoing, UtteranceAudio};
+use crate::event::{NodeAnswer, NodePartial, Outgoing, Utterance};
 use crate::hub::Hub;
 use crate::wire::{self, text};
 
@@ -23,43 +19,83 @@ pub(super) struct Answers {
 }
 
 #[derive(Debug)]
-struct Open {
-    audio: Arc<UtteranceAudio>,
+pub(super) struct Open {
+    pub(super) pair: Pair,
+    pub(super) utterance: Arc<Utterance>,
     opened: Micros,
-    job: Option<Assigned>,
-    messages: Vec<Utf8Bytes>,
+    pub(super) receivers: Receivers,
+    // Whether it is the utterance's first language: its first texts are the ones shown.
+    first: bool,
+    pub(super) job: Option<Assigned>,
+    pub(super) events: Vec<Utf8Bytes>,
+    pub(super) translation: Option<Vec<u8>>,
     // What the last node that failed said.
-    error: Option<ErrorCode>,
+    pub(super) error: Option<ErrorCode>,
+}
+
+/// Who hears how a request ended. The speaker sees its progress in either case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Receivers {
+    /// Whoever spoke.
+    Speaker,
+    /// Those members of the speaker's room, while they are in it.
+    Room(u32, Vec<SessionId>),
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Assigned {
-    job: JobId,
+pub(super) struct Assigned {
+    pub(super) job: JobId,
     attempt: u32,
     node: NodeNum,
 }
 
 impl Answers {
-    pub(super) fn is_open(&self, request: &RequestId) -> bool {
-        self.requests.contains_key(request)
-    }
-
     pub(super) fn len(&self) -> usize {
         self.requests.len()
     }
 
-    pub(super) fn open(&mut self, request: RequestId, audio: Arc<UtteranceAudio>, now: Micros) {
-        let open = Open { audio, opened: now, job: None, messages: Vec::new(), error: None };
-        self.requests.insert(request, open);
+    /// The pair of every job that a node has.
+    pub(super) fn running(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.requests.values().filter(|open| open.job.is_some()).map(|open| open.pair)
     }
 
-    /// Notes which attempt works on a request from here on; gives its audio.
-    pub(super) fn assigned(&mut self, assign: &Assign) -> Option<Arc<UtteranceAudio>> {
+    pub(super) fn open(
+        &mut self,
+        opened: &Opened,
+        utterance: Arc<Utterance>,
+        receivers: Receivers,
+        now: Micros,
+    ) {
+        let open = Open {
+            pair: opened.needs.pair,
+            utterance,
+            opened: now,
+            receivers,
+            first: opened.first,
+            job: None,
+            events: Vec::new(),
+            translation: None,
+            error: None,
+        };
+        self.requests.insert(opened.request, open);
+    }
+
+    /// Takes out a request that has ended.
+    pub(super) fn end(&mut self, request: &RequestId) -> Option<Open> {
+        let open = self.requests.remove(request)?;
+        if let Some(job) = open.job {
+            self.jobs.remove(&job.job);
+        }
+        Some(open)
+    }
+
+    /// Notes which attempt works on a request from here on.
+    pub(super) fn assigned(&mut self, assign: &Assign) -> Option<&Open> {
         let open = self.requests.get_mut(&assign.request)?;
         let node = assign.node.num;
         open.job = Some(Assigned { job: assign.job, attempt: assign.attempt, node });
         self.jobs.insert(assign.job, assign.request);
-        Some(open.audio.clone())
+        Some(open)
     }
 }
 
@@ -98,14 +134,18 @@ impl Hub {
         });
         match open {
             Some(open) => {
-                open.messages = answer.messages;
+                open.events = answer.events;
+                open.translation = answer.translation;
                 open.error = answer.error;
             }
-            None => self.counts.stale_answers += 1,
+            None => self.refuse_result(node, answer.job, answer.attempt),
         }
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;
         self.handle(Input::Answer(node, Answer { job, attempt, outcome }));
+        if let AnswerOutcome::ModelNotAvailable(_) = outcome {
+            self.lacks_model(node);
+        }
     }
 
     /// A first text goes on at once, if its node has the job.
@@ -113,7 +153,8 @@ impl Hub {
         let NodePartial { socket, job, session, index, messages } = partial;
         let node = self.nodes.of_socket(socket);
         let Some(request) = self.answers.jobs.get(&job) else { return };
-        let assigned = self.answers.requests.get(request).and_then(|open| open.job);
+        let open = self.answers.requests.get(request).filter(|open| open.first);
+        let assigned = open.and_then(|open| open.job);
         let current = assigned.is_some_and(|assigned| {
             assigned.job == job && Some(assigned.node) == node.map(|node| node.num)
         });
@@ -122,95 +163,5 @@ impl Hub {
                 self.sessions.send(session, Outgoing::Text(message));
             }
         }
-    }
-
-    /// The final message of a request, in its turn.
-    pub(super) fn finish(&mut self, last: &Final) {
-        let request = last.request;
-        let open = self.answers.requests.remove(&request);
-        if let Some(job) = open.as_ref().and_then(|open| open.job) {
-            self.answers.jobs.remove(&job.job);
-        }
-        let trace = self.sessions.trace(request.session).cloned();
-        if let (Some(open), Some(trace)) = (open, trace) {
-            for message in self.messages_of(last, open, trace) {
-                self.sessions.send(request.session, Outgoing::Text(message));
-            }
-        }
-        self.counts.ended(last.ending);
-        self.sessions.settle(request.session);
-    }
-
-    fn messages_of(&self, last: &Final, open: Open, trace: TraceId) -> Vec<Utf8Bytes> {
-        let missing = |reason| {
-            let missing = MissingResult {
-                session_id: wire::session_id(last.request.session),
-                utterance_index: last.request.index.into(),
-                reason,
-                created_at_ms: unix_ms(),
-                trace_id: Some(trace.clone()),
-            };
-            vec![text!(ToSession, missing)]
-        };
-        let said = open.error.clone();
-        match last.ending {
-            Ending::Answered if open.messages.is_empty() => missing(MissingReason::SilenceDetected),
-            Ending::Answered => open.messages,
-            Ending::Silence => missing(MissingReason::SilenceDetected),
-            Ending::Merged => missing(MissingReason::MergedIntoNext),
-            Ending::TimedOut => missing(MissingReason::GapTimeout),
-            Ending::Refused(refused) => {
-                let message = format!("no node for this utterance ({})", refused.name());
-                failure(last, &open, trace, ErrorCode::NoAvailableNode, &message, true)
-            }
-            Ending::Failed(failed) => {
-                let code = match failed {
-                    Failure::NodeLost => ErrorCode::NodeUnavailable,
-                    Failure::JobTimeout => ErrorCode::JobTimeout,
-                    Failure::NodeError => said.unwrap_or(ErrorCode::ProcessingError),
-                    Failure::ModelNotAvailable => ErrorCode::ModelNotAvailable,
-                    Failure::DependencyDown => ErrorCode::SchedulerDependencyDown,
-                };
-                let message = format!("the utterance was not translated ({})", failed.name());
-                let retryable = failed != Failure::NodeError;
-                failure(last, &open, trace, code, &message, retryable)
-            }
-        }
-    }
-}
-
-/// The error that is an utterance's final message, and the event that shows it.
-fn failure(
-    last: &Final,
-    open: &Open,
-    trace: TraceId,
-    code: ErrorCode,
-    message: &str,
-    retryable: bool,
-) -> Vec<Utf8Bytes> {
-    let utterance_index = last.request.index.into();
-    let event = UiEvent {
-        trace_id: trace,
-        session_id: wire::session_id(last.request.session),
-        job_id: open.job.map(|assigned| wire::job_id(assigned.job)),
-        utterance_index,
-        event: UiEventKind::Error,
-        elapsed_ms: None,
-        status: UiStatus::Error,
-        error_code: Some(code.clone()),
-        hint: Some(Note::cut("Say it again in a moment.")),
-    };
-    let details = RefusedUtterance { utterance_index, retryable };
-    let message = Note::cut(message);
-    let details = Json::of(&details).ok();
-    vec![text!(ToSession, ErrorMessage { code, message, details }), text!(ToSession, event)]
-}
-
-/// What the core is told of a node's error code.
-pub(crate) fn outcome_of(success: bool, empty: bool) -> AnswerOutcome {
-    match (success, empty) {
-        (true, false) => AnswerOutcome::Result,
-        (true, true) => AnswerOutcome::Silence,
-        (false, _) => AnswerOutcome::Error,
     }
 }

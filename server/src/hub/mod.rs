@@ -3,67 +3,91 @@
 //! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
 
 mod answers;
+mod counts;
+mod finals;
+mod groups;
+mod log;
 mod nodes;
+mod rooms;
+mod sample;
 mod sessions;
-mod stats;
+mod watched;
 
+use std::time::Duration;
+
+use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
 use lingua_core::{Draws, RequestId, State, Words, draws};
+use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::wire;
 use answers::Answers;
+use log::Log;
 use nodes::Nodes;
+use rooms::Rooms;
 use sessions::Sessions;
+use watched::Watched;
 
-pub(crate) use answers::outcome_of;
-pub use stats::Stats;
+pub(crate) use counts::Counts;
+pub(crate) use sample::{NodeSample, Sample};
 
 /// Events taken between two looks at the clock.
 const BATCH: usize = 256;
 
 pub(crate) struct Hub {
     clock: Clock,
+    finalize: FinalizeConfig,
     instance: Instance,
     state: State,
     words: Chance,
     out: Vec<Output>,
     nodes: Nodes,
     sessions: Sessions,
+    rooms: Rooms,
     answers: Answers,
-    counts: stats::Counts,
+    counts: Counts,
+    log: Log,
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(config: &Config, clock: Clock, seed: [u8; 32]) -> Self {
         Self {
-            clock: Clock::start(),
+            clock,
+            finalize: config.instance.finalize,
             instance: Instance::new(config.instance.clone()),
             state: State::new(config.state.clone()),
             words: Chance(ChaCha8Rng::from_seed(seed)),
             out: Vec::new(),
             nodes: Nodes::default(),
             sessions: Sessions::default(),
+            rooms: Rooms::new(config.rooms),
             answers: Answers::default(),
-            counts: stats::Counts::default(),
+            counts: Counts::default(),
+            log: Log::new(config.instance.id),
         }
     }
 
     /// Runs until all sockets and the server are gone.
     pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
         let mut events = Vec::with_capacity(BATCH);
+        let alarm = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(alarm);
         loop {
-            let due = self.clock.instant(self.instance.next_deadline());
-            let sleep = async {
-                match due {
-                    Some(due) => tokio::time::sleep_until(due.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = self.clock.instant(due).map(Instant::from_std);
+            // An alarm that rings early does no harm, and to move it costs more than most events.
+            if let Some(due) = due
+                && (alarm.is_elapsed() || due < alarm.deadline())
+            {
+                alarm.as_mut().reset(due);
+            }
             tokio::select! {
                 count = inbox.recv_many(&mut events, BATCH) => {
                     if count == 0 {
@@ -73,10 +97,13 @@ impl Hub {
                         self.take(event);
                     }
                 }
-                () = sleep => {}
+                () = &mut alarm, if !alarm.is_elapsed() => {}
             }
             if self.instance.next_deadline() <= self.clock.now() {
                 self.handle(Input::Tick);
+            }
+            if self.rooms.next_scan() <= self.clock.now() {
+                self.expire_rooms();
             }
         }
     }
@@ -86,29 +113,42 @@ impl Hub {
             Event::SessionOpened(open) => self.open_session(*open),
             Event::Chunk(piece) => self.take_audio(piece),
             Event::Utterance(utterance) => self.take_utterance(*utterance),
+            Event::PlayStarted(session) => self.handle(Input::Playing(session, true)),
+            Event::PlayEnded(session, group) => self.play_ended(session, &group),
+            Event::Room(session, request) => self.take_room_request(session, request),
+            Event::Signal(signal) => self.relay_signal(*signal),
             Event::SessionClosed(session) => self.close_session(session),
             Event::NodeOpened(open) => self.open_node(*open),
-            Event::Heartbeat(socket, report) => {
+            Event::Heartbeat(socket, beat) => self.take_heartbeat(socket, *beat),
+            Event::Acked(socket, job, attempt) => {
                 if let Some(node) = self.nodes.of_socket(socket) {
-                    self.handle(Input::Heartbeat(node, report));
+                    self.handle(Input::Acked(node, job, attempt));
                 }
+            }
+            Event::DrainNode(name, draining, reply) => {
+                let _ = reply.send(self.drain_node(&name, draining));
             }
             Event::Answer(answer) => self.take_answer(*answer),
             Event::Partial(partial) => self.relay_partial(*partial),
             Event::NodeClosed(socket) => self.close_node(socket),
-            Event::Drain => self.instance.drain(),
             // Whoever asked may be gone.
-            Event::Stats(reply) => drop(reply.send(self.stats())),
+            Event::Drain(reply) => {
+                self.instance.drain();
+                let _ = reply.send(self.answers.len());
+            }
+            Event::Sample(reply) => drop(reply.send(self.sample())),
         }
     }
 
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
+        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
+        let mut watched = Watched { state, nodes, log };
         let mut cx = Cx {
             now: self.clock.now(),
             draws: &mut self.words,
-            store: Store::Embedded(&mut self.state),
+            store: Store::Embedded(&mut watched),
             out: &mut out,
         };
         self.instance.handle(&mut cx, input);
@@ -126,8 +166,8 @@ impl Hub {
             Output::Final(last) => self.finish(&last),
             Output::Registered(name, result) => self.node_registered(&name, result),
             Output::CloseNode(node) => self.expel_node(node),
-            Output::Work(_) => self.counts.dispatches += 1,
-            Output::RefreshModel(_) => {}
+            Output::Work(_) => self.counts.reservations += 1,
+            Output::RefreshModel(_) => self.counts.model_refreshes += 1,
             Output::Store(..) | Output::Route(..) => {
                 unreachable!("the state is in this process, and the only instance is this one")
             }
@@ -135,8 +175,25 @@ impl Hub {
     }
 }
 
-/// Random words for the policy.
+/// Random words for the policy, random names for peers.
 struct Chance(ChaCha8Rng);
+
+impl Chance {
+    fn uuid(&mut self) -> String {
+        let mut bytes = [0; 16];
+        self.0.fill_bytes(&mut bytes);
+        wire::uuid(bytes)
+    }
+
+    fn turn(&mut self) -> TurnId {
+        TurnId::new(&self.uuid()).expect("a UUID is allowed")
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u32) -> u32 {
+        ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
+    }
+}
 
 impl Draws for Chance {
     fn words(&mut self, _request: RequestId, _attempt: u32) -> Words {

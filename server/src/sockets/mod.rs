@@ -1,21 +1,33 @@
 //! One task per socket: it reads, parses, writes, and notices when the peer is gone.
 
+mod closing;
+mod jobs;
 mod node;
+mod rooms;
+mod roster;
 mod session;
 
+use std::convert::Infallible;
+use std::iter;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use futures_util::SinkExt;
 use lingua_protocol::CloseCode;
-use tokio::sync::Notify;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Shared;
 use crate::event::{Event, Outbox, Outgoing, SocketId};
+use closing::{Ended, goodbye};
 use node::NodePeer;
 use session::SessionPeer;
+
+pub(crate) use roster::Roster;
+
+/// Messages that go out in one write.
+const BATCH: usize = 32;
 
 /// The peer at the other end of a socket.
 trait Peer: Send {
@@ -48,50 +60,50 @@ async fn serve<P: Peer>(
     mut socket: WebSocket,
     peer: impl FnOnce(Arc<Shared>, SocketId, Outbox) -> P,
 ) {
-    let limits = shared.config.limits;
-    if shared.sockets.fetch_add(1, Ordering::Relaxed) >= limits.sockets {
-        shared.sockets.fetch_sub(1, Ordering::Relaxed);
-        close(&mut socket, CloseCode::TryAgainLater, &shared).await;
-        return;
-    }
-    let id = SocketId(shared.next_socket.fetch_add(1, Ordering::Relaxed));
-    let (outbox, inbox, overflow) = Outbox::new(limits.outbox);
+    let (outbox, inbox, overflow) = Outbox::new(shared.config.limits.outbox);
+    let id = match shared.sockets.enter(&outbox) {
+        Ok(id) => id,
+        Err(code) => {
+            goodbye(&mut socket, Ended::ByUs(code)).await;
+            return;
+        }
+    };
     let mut peer = peer(shared.clone(), id, outbox);
     let mut events = Vec::new();
-    let code = converse(&shared, &mut socket, &mut peer, inbox, &overflow, &mut events).await;
+    let talk = converse(&shared, &mut socket, &mut peer, inbox, &overflow, &mut events);
+    let Err(ended) = talk.await;
     events.clear();
     peer.leave(&mut events);
     for event in events {
         // Without a hub there is nobody to tell.
         let _ = shared.hub.send(event).await;
     }
-    if let Some(code) = code {
-        close(&mut socket, code, &shared).await;
-    }
-    shared.sockets.fetch_sub(1, Ordering::Relaxed);
+    goodbye(&mut socket, ended).await;
+    shared.sockets.leave(id);
 }
 
-/// Talks until one side ends it; the code to close with, where it is this side.
+/// Talks until one side ends it.
 async fn converse<P: Peer>(
     shared: &Shared,
     socket: &mut WebSocket,
     peer: &mut P,
     mut inbox: mpsc::Receiver<Outgoing>,
-    overflow: &Notify,
+    overflow: &AtomicBool,
     events: &mut Vec<Event>,
-) -> Option<CloseCode> {
+) -> Result<Infallible, Ended> {
     let limits = shared.config.limits;
-    let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
-    let (mut silent, mut bad) = (0, 0);
-    let mut greeted = false;
-    let first = sleep(limits.first_message);
-    tokio::pin!(first);
+    let begun = Instant::now();
+    let (mut bad, mut silent, mut greeted) = (0, 0, false);
+    let mut next_ping = begun + limits.ping;
+    let look = sleep_until(next_ping.min(begun + limits.first_message));
+    tokio::pin!(look);
     loop {
         tokio::select! {
             frame = socket.recv() => {
                 silent = 0;
                 match frame {
-                    None | Some(Err(_) | Ok(Message::Close(_))) => return None,
+                    None | Some(Ok(Message::Close(_))) => return Err(Ended::ByPeer),
+                    Some(Err(error)) => return Err(Ended::by(error)),
                     Some(Ok(Message::Text(frame))) => match peer.take(&frame, events) {
                         Ok(()) => {
                             bad = 0;
@@ -107,45 +119,75 @@ async fn converse<P: Peer>(
                 }
                 for event in events.drain(..) {
                     if shared.hub.send(event).await.is_err() {
-                        return Some(CloseCode::GoingAway);
+                        return Err(Ended::ByUs(CloseCode::GoingAway));
                     }
                 }
-                for reply in std::mem::take(peer.replies()) {
-                    write(socket, Message::Text(reply), shared).await?;
+                if !peer.replies().is_empty() {
+                    for reply in std::mem::take(peer.replies()) {
+                        feed(socket, Message::Text(reply), shared).await?;
+                    }
+                    flush(socket, shared).await?;
                 }
                 if bad >= limits.bad_frames {
-                    return Some(CloseCode::InvalidMessages);
+                    return Err(Ended::ByUs(CloseCode::InvalidMessages));
                 }
             }
-            message = inbox.recv() => match message {
-                None => return Some(CloseCode::GoingAway),
-                Some(Outgoing::Close(code)) => return Some(code),
-                Some(message) => {
-                    let message = peer.encode(message);
-                    write(socket, message, shared).await?;
+            first = inbox.recv() => {
+                if overflow.load(Ordering::Relaxed) {
+                    return Err(Ended::ByUs(CloseCode::SlowReader));
                 }
-            },
-            () = &mut first, if !greeted => return Some(CloseCode::HandshakeTimeout),
-            () = overflow.notified() => return Some(CloseCode::SlowReader),
-            _ = pings.tick() => {
-                if silent >= 2 {
-                    return Some(CloseCode::Idle);
+                let Some(first) = first else {
+                    return Err(Ended::ByUs(CloseCode::GoingAway));
+                };
+                let waiting = iter::from_fn(|| inbox.try_recv().ok());
+                for message in iter::once(first).chain(waiting).take(BATCH) {
+                    if let Outgoing::Close(code) = message {
+                        return Err(Ended::ByUs(code));
+                    }
+                    feed(socket, peer.encode(message), shared).await?;
                 }
-                silent += 1;
-                write(socket, Message::Ping(bytes::Bytes::new()), shared).await?;
+                flush(socket, shared).await?;
+            }
+            () = &mut look => {
+                let now = Instant::now();
+                if !greeted && now >= begun + limits.first_message {
+                    return Err(Ended::ByUs(CloseCode::HandshakeTimeout));
+                }
+                if now >= next_ping {
+                    if silent >= 2 {
+                        return Err(Ended::ByUs(CloseCode::Idle));
+                    }
+                    silent += 1;
+                    next_ping = now + limits.ping;
+                    write(socket, Message::Ping(bytes::Bytes::new()), shared).await?;
+                }
+                let first = (!greeted).then_some(begun + limits.first_message);
+                look.as_mut().reset(first.map_or(next_ping, |first| first.min(next_ping)));
             }
         }
     }
 }
 
-/// Absent when the peer is gone or does not read.
-async fn write(socket: &mut WebSocket, message: Message, shared: &Shared) -> Option<()> {
-    timeout(shared.config.limits.write, socket.send(message)).await.ok()?.ok()
+/// Writes a frame that may wait for [`flush`].
+async fn feed(socket: &mut WebSocket, message: Message, shared: &Shared) -> Result<(), Ended> {
+    in_time(shared, socket.feed(message)).await
 }
 
-async fn close(socket: &mut WebSocket, code: CloseCode, shared: &Shared) {
-    let reason = format!("{code:?}");
-    let frame = CloseFrame { code: code.code(), reason: reason.into() };
-    // A peer that does not take its goodbye is gone all the same.
-    let _ = write(socket, Message::Close(Some(frame)), shared).await;
+async fn flush(socket: &mut WebSocket, shared: &Shared) -> Result<(), Ended> {
+    in_time(shared, socket.flush()).await
+}
+
+async fn write(socket: &mut WebSocket, message: Message, shared: &Shared) -> Result<(), Ended> {
+    in_time(shared, socket.send(message)).await
+}
+
+/// One write; a peer that does not read is closed.
+async fn in_time<E>(
+    shared: &Shared,
+    write: impl Future<Output = Result<(), E>>,
+) -> Result<(), Ended> {
+    match timeout(shared.config.limits.write, write).await {
+        Ok(written) => written.map_err(|_| Ended::ByPeer),
+        Err(_) => Err(Ended::ByUs(CloseCode::SlowReader)),
+    }
 }

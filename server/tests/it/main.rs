@@ -1,7 +1,22 @@
 //! The server over real sockets.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod access;
+mod browser;
+mod closing;
+mod dashboard;
+mod figures;
+mod fuzz;
+mod hostile;
+mod http;
+mod logs;
+mod nodes;
+mod operations;
 mod peers;
+mod rooms;
+mod signals;
+mod two_way;
+mod utterances;
 
 use peers::{Client, Node, server};
 

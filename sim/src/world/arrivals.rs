@@ -6,7 +6,7 @@ use lingua_scenarios::{ArrivalGroup, Call, Calls, Dur, Rate, Scenario};
 
 use crate::SimError;
 use crate::setup;
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, Stream, choose, cumulative_zipf, words};
 use crate::world::mail::{Leg, Mail};
 use crate::world::{Event, OpenJob, World};
 
@@ -77,7 +77,7 @@ impl World {
             None => {
                 let rate = match (&group.rate, group.load) {
                     (Some(rate), _) => rate.clone(),
-                    (None, load) => Rate::per_second(load.unwrap_or(0.0) * capacity(scenario)),
+                    (None, load) => Rate::per_second(load.unwrap_or(0.0) * scenario.full_rate()),
                 };
                 let peak = rate.max();
                 Feed::Poisson { rate, peak }
@@ -101,7 +101,7 @@ impl World {
         let number = source.next;
         source.next += 1;
         let work = source.service.uniform();
-        let words = source.selection.words();
+        let words = words(&mut source.selection);
         let (next, thinned, needs, pair, speech) = match &mut source.feed {
             Feed::Poisson { rate, peak } => {
                 let next = self.now + gap(&mut source.arrivals, *peak);
@@ -178,38 +178,9 @@ impl World {
     }
 }
 
-/// Slots over mean service time, summed over all nodes: jobs per second at load 1.
-fn capacity(scenario: &Scenario) -> f64 {
-    let per_group = |group: &lingua_scenarios::NodeGroup| {
-        let slots = f64::from(group.count) * f64::from(group.max_jobs);
-        slots / group.service_time.mean().max(1e-9)
-    };
-    scenario.nodes.iter().map(per_group).sum()
-}
-
 fn gap(stream: &mut Stream, per_second: f64) -> Micros {
     if per_second <= 0.0 {
         return Micros::NEVER;
     }
     Micros((stream.exponential() / per_second * 1e6 + 0.5) as u64)
-}
-
-/// Cumulative Zipf weights: the k-th of n has weight 1 / k^exponent.
-pub(super) fn cumulative_zipf(n: usize, exponent: f64) -> Vec<f64> {
-    let mut sum = 0.0;
-    (1..=n)
-        .map(|k| {
-            sum += libm::pow(k as f64, -exponent);
-            sum
-        })
-        .collect()
-}
-
-/// An index drawn by cumulative weights.
-pub(super) fn choose(stream: &mut Stream, cumulative: &[f64]) -> usize {
-    if cumulative.len() <= 1 {
-        return 0;
-    }
-    let target = stream.uniform() * cumulative[cumulative.len() - 1];
-    cumulative.partition_point(|&sum| sum <= target).min(cumulative.len() - 1)
 }

@@ -31,7 +31,7 @@ impl Faults {
     pub(super) fn new(scenario: &Scenario, names: &Names, streams: &Streams) -> Self {
         let planned = scenario.faults.iter().enumerate().map(|(at, fault)| Planned {
             fault: fault.clone(),
-            among: among(scenario, fault),
+            among: fault.among(scenario),
             victims: Vec::new(),
             model: fault.model.as_deref().map(|model| names.model(model)),
             store_server: 0,
@@ -102,11 +102,8 @@ impl World {
     pub(super) fn schedule_faults(&mut self) {
         for at in 0..self.faults.planned.len() {
             let planned = &mut self.faults.planned[at];
+            planned.victims = planned.fault.victims(planned.among.clone(), &mut planned.stream);
             let fault = &planned.fault;
-            let nodes = planned.among.len() as u32;
-            let share = fault.share.map(|share| (share * f64::from(nodes)).round() as u32);
-            let count = fault.nodes.or(share).unwrap_or(nodes).min(nodes);
-            planned.victims = draw(&mut planned.stream, planned.among.clone(), count);
             planned.store_server = pick(planned.stream.word(), CLUSTER as u32) as usize;
             let begins = setup::micros(fault.at);
             let begin = Event::Fault(at as u16, true);
@@ -221,31 +218,6 @@ impl World {
             }
         }
     }
-}
-
-/// The nodes of the fault's group, or all.
-fn among(scenario: &Scenario, fault: &Fault) -> Range<u32> {
-    let mut nodes = 0..0;
-    for (at, group) in scenario.nodes.iter().enumerate() {
-        match &fault.group {
-            Some(name) if *name == group.name_at(at) => return nodes.end..nodes.end + group.count,
-            _ => nodes.end += group.count,
-        }
-    }
-    nodes
-}
-
-/// `count` different nodes, in order.
-fn draw(stream: &mut Stream, among: Range<u32>, count: u32) -> Vec<u32> {
-    let mut all: Vec<u32> = among.collect();
-    for place in 0..count as usize {
-        let left = (all.len() - place) as u32;
-        let other = place + pick(stream.word(), left) as usize;
-        all.swap(place, other);
-    }
-    all.truncate(count as usize);
-    all.sort_unstable();
-    all
 }
 
 fn name(kind: FaultKind) -> &'static str {

@@ -3,7 +3,7 @@
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{Assign, Final, Input, Token};
 use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply, SessionId};
-use lingua_scenarios::{Costs, Sampler};
+use lingua_scenarios::{Costs, Dist, Sampler};
 
 use crate::world::{Event, World};
 
@@ -100,8 +100,9 @@ impl World {
 }
 
 /// Latencies by [`Leg`].
-pub(super) fn legs(costs: &Costs) -> [Sampler; 3] {
-    [&costs.node_latency, &costs.session_latency, &costs.store_latency].map(|dist| dist.sampler())
+pub(super) fn legs(costs: &Costs) -> [Sampler; 4] {
+    let Costs { node_latency, session_latency, store_latency, timer_lateness, .. } = costs;
+    [node_latency, session_latency, store_latency, timer_lateness].map(Dist::sampler)
 }
 
 /// Part of the network.
@@ -113,4 +114,6 @@ pub(super) enum Leg {
     Session,
     /// Between an instance and the store.
     Store,
+    /// No way at all: how late a timer fires.
+    Timer,
 }

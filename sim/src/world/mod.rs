@@ -125,7 +125,7 @@ pub(crate) struct World {
     promises: Promises,
     streams: Streams,
     network: Stream,
-    legs: [Sampler; 3],
+    legs: [Sampler; 4],
     now: Micros,
     end: Micros,
     warmup: Micros,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lingua_core::Micros;
 use lingua_reports::metrics::{self, Bound};
 use lingua_reports::run::{
-    Artifacts, Fairness, Kind, Latencies, Machine, Oversold, PairRow, Run, SCHEMA_VERSION, Sample,
+    Artifacts, Fairness, Kind, Machine, Oversold, PairRow, Run, SCHEMA_VERSION, Sample,
     ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
 };
 use lingua_reports::{facts, stats, summary, theory};
@@ -128,7 +128,7 @@ impl World {
             broken_segments: self.recorder.broken_segments.clone(),
             fairness: fairness(&node_jobs),
             oversold: self.oversold(),
-            latency_ms: latencies(&histograms),
+            latency_ms: summary::latencies(&histograms),
             scheduler,
             store,
             first_limit,
@@ -138,6 +138,7 @@ impl World {
             inputs: inputs(scenario),
             expectations: Vec::new(),
             events: self.queue.scheduled(),
+            load: None,
         };
         run.pairs = self.pair_rows(run.erlang_b);
         for (name, &count) in self.recorder.broken() {
@@ -364,18 +365,6 @@ fn fairness(nodes: &[(String, u32, u64)]) -> Fairness {
     let max = per_slot.iter().copied().fold(0.0, f64::max);
     let max_over_mean = if mean > 0.0 { max / mean } else { 1.0 };
     Fairness { max_over_mean, jain: stats::jain(&per_slot) }
-}
-
-fn latencies(histograms: &BTreeMap<&'static str, hdrhistogram::Histogram<u64>>) -> Latencies {
-    let of = |name: &str| histograms.get(name).map(summary::summarize).unwrap_or_default();
-    Latencies {
-        dispatch: of("dispatch"),
-        dispatch_net: of("dispatch_net"),
-        response: of("response"),
-        wait: of("wait"),
-        store: of("store"),
-        ..Latencies::default()
-    }
 }
 
 fn inputs(scenario: &Scenario) -> BTreeMap<String, String> {

@@ -206,7 +206,8 @@ impl World {
         let deadline = server.instance.next_deadline();
         if deadline < server.tick_at {
             server.tick_at = deadline;
-            self.queue.push(deadline.max(self.now), Event::Tick(at));
+            let late = self.latency(Leg::Timer);
+            self.queue.push(deadline.max(self.now) + late, Event::Tick(at));
         }
         if !self.free_of_cost {
             for output in &out {

@@ -6,8 +6,8 @@ use lingua_core::{InstanceId, Lang, Micros, Needs, Pair, SessionId};
 use lingua_scenarios::{Dur, Rate, Scenario, SessionGroup};
 
 use crate::setup;
-use crate::streams::{Purpose, Stream};
-use crate::world::arrivals::{BARE, choose, cumulative_zipf};
+use crate::streams::{Purpose, Stream, choose, cumulative_zipf};
+use crate::world::arrivals::BARE;
 use crate::world::mail::{Leg, Mail};
 use crate::world::{Event, OpenJob, World};
 use crate::{Broken, SimError};

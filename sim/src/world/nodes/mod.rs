@@ -302,7 +302,7 @@ impl World {
         let usage = node.usage;
         let max_jobs = (node.max_jobs != node.max_jobs_told).then_some(node.max_jobs);
         let models = self.listed_models(at);
-        let report = Report { running, usage, models, max_jobs };
+        let report = Report { running, usage, models, features: None, max_jobs };
         self.recorder.heartbeats += 1;
         self.node_sends(at, Input::Heartbeat(node_ref, report));
     }

@@ -1,0 +1,88 @@
+//! `lingua calibrate`: the costs of a running scheduler as a scenario's `[costs]`.
+
+use lingua_loadgen::calibrate::{Calibration, calibrate};
+use lingua_loadgen::{Program, Target};
+
+use crate::args::Calibrate;
+use crate::failure::{Code, Failure, print};
+use crate::machine;
+
+/// Parts of a dispatch that cannot be told apart from outside.
+const WITHIN_DISPATCH: [&str; 4] = ["candidate", "scan_node", "lock", "statistics"];
+
+pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
+    let target = match &args.target {
+        Some(url) => {
+            check_remote(url, args.allow_remote)?;
+            Target::Url(url.clone())
+        }
+        None => own()?,
+    };
+    let place = args.target.as_deref().unwrap_or("a server of its own");
+    eprintln!("measuring {place}, about a minute");
+    let found = calibrate(&target)?;
+    let latencies = args.out.with_extension("node-latency.csv");
+    let name = latencies.file_name().unwrap_or_default().to_string_lossy();
+    let text = block(&found, place, &name);
+    print(&text)?;
+    for (file, text) in [(&latencies, csv(&found)), (&args.out, text)] {
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    }
+    let out = args.out.display();
+    print(&format!("\nwritten: {out}   next: lingua sim SCENARIO.toml --costs {out}\n"))?;
+    Ok(Code::Fine)
+}
+
+/// A scheduler elsewhere may be at work: it is measured only where that is wanted.
+fn check_remote(url: &str, allowed: bool) -> Result<(), Failure> {
+    let host = url.trim_start_matches("ws://");
+    let here = ["127.", "localhost:", "[::1]:"].iter().any(|own| host.starts_with(own));
+    if here || allowed {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--target {url} is not this machine: a calibration keeps a scheduler fully busy for some \
+         seconds, with 220 nodes and 120 sessions of languages that nobody speaks; add \
+         --allow-remote if it may"
+    )))
+}
+
+/// This program as a server.
+fn own() -> Result<Target, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
+    let arguments = ["serve", "--listen", "{address}"].map(str::to_owned).into();
+    Ok(Target::Own(Program { program, arguments, log: None }))
+}
+
+/// The latencies to a node, in the form of an empirical distribution.
+fn csv(found: &Calibration) -> String {
+    let mut text = "seconds\n".to_owned();
+    for latency in &found.node_latency {
+        text.push_str(&format!("{:.9}\n", latency.secs_f64()));
+    }
+    text
+}
+
+/// The figures as a file that `--costs` reads.
+fn block(found: &Calibration, place: &str, latencies: &str) -> String {
+    let mut text = format!(
+        "# Measured by lingua calibrate: {place}, on {}.\n[costs]\nbasis = \"measured\"\n",
+        machine::processor()
+    );
+    let values = found.costs.fields();
+    let value = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    text.push_str(&format!(
+        "node_latency = {{ empirical = \"{latencies}\" }} # what else lies between a whole utterance \
+         and its node\n"
+    ));
+    let within = WITHIN_DISPATCH.map(|name| (name, "part of dispatch"));
+    let measured = found.fields.iter().map(|field| (field.name, field.note.as_str()));
+    for (name, note) in measured.chain(within) {
+        if let Some(value) = value(name) {
+            text.push_str(&format!("{name} = {value} # {note}\n"));
+        }
+    }
+    text
+}

@@ -1,0 +1,163 @@
+//! Kinds of values: how each is read from a text, and shown.
+
+use std::fmt::{Debug, Display};
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lingua_scenarios::Dur;
+use lingua_server::Secret;
+use lingua_server::logs::{LogFormat, LogLevel};
+
+use crate::settings::Settings;
+
+/// A value of a key.
+pub(super) trait Value: Sized {
+    /// What stands for it in help.
+    const KIND: &'static str;
+
+    /// Reads it; the error says the mend.
+    fn read(text: &str) -> Result<Self, String>;
+
+    /// As it is printed; a secret is not.
+    fn shown(&self) -> String;
+}
+
+/// The kind of the value at a place.
+pub(super) fn kind_of<V: Value>(_: fn(&Settings) -> &V) -> &'static str {
+    V::KIND
+}
+
+/// Whether a value is in its range.
+pub(super) fn within<V: Value + PartialOrd>(
+    value: &V,
+    range: &RangeInclusive<V>,
+) -> Result<(), String> {
+    if range.contains(value) {
+        return Ok(());
+    }
+    let (least, most) = (range.start().shown(), range.end().shown());
+    Err(format!("{} is out of range: {least} to {most} are allowed", value.shown()))
+}
+
+/// What is shown of a text that cannot be read.
+fn wrong(text: &str, mend: &str) -> String {
+    let text: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+    format!("`{text}` cannot be read: {mend}")
+}
+
+macro_rules! whole_numbers {
+    ($($int:ty)+) => {$(
+        impl Value for $int {
+            const KIND: &'static str = "NUMBER";
+
+            fn read(text: &str) -> Result<Self, String> {
+                text.replace('_', "").parse().map_err(|_| wrong(text, "write a whole number"))
+            }
+
+            fn shown(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+
+whole_numbers!(u16 u32 usize);
+
+impl Value for bool {
+    const KIND: &'static str = "true|false";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| wrong(text, "write true or false"))
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Duration {
+    const KIND: &'static str = "TIME";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let span: Dur = text.parse().map_err(|bad: lingua_scenarios::DurError| bad.to_string())?;
+        Ok(Self::from_micros(span.micros()))
+    }
+
+    fn shown(&self) -> String {
+        Dur::from_micros(self.as_micros() as u64).to_string()
+    }
+}
+
+impl Value for SocketAddr {
+    const KIND: &'static str = "ADDRESS";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|_| wrong(text, "write an IP address and a port, such as 0.0.0.0:5010"))
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for LogLevel {
+    const KIND: &'static str = "LEVEL";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|bad: lingua_server::logs::LogLevelError| bad.to_string())
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for LogFormat {
+    const KIND: &'static str = "text|json";
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(wrong(text, "write text or json")),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Text => "text".to_owned(),
+            Self::Json => "json".to_owned(),
+        }
+    }
+}
+
+/// A secret and the file that it came from. It is never a value of its own: a flag would show it
+/// to every user of the machine.
+#[derive(Debug, Clone)]
+pub(crate) struct SecretFile {
+    path: PathBuf,
+    pub(super) secret: Secret,
+}
+
+impl Value for Option<SecretFile> {
+    const KIND: &'static str = "FILE";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let refused = |error: &dyn Display| format!("{}: {error}", path.display());
+        let held = std::fs::read_to_string(&path).map_err(|error| refused(&error))?;
+        let secret = held.trim_end().parse();
+        let secret = secret.map_err(|error: lingua_server::SecretError| refused(&error))?;
+        Ok(Some(SecretFile { path, secret }))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Some(file) => format!("{} (its content is hidden)", file.path.display()),
+            None => "none".to_owned(),
+        }
+    }
+}

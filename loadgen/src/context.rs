@@ -1,0 +1,158 @@
+//! What all tasks of a run share.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lingua_scenarios::streams::Streams;
+use rustix::io::Errno;
+use tokio::sync::{Semaphore, watch};
+
+use crate::Profile;
+use crate::ledger::{Kind, Ledger};
+use crate::observer::Observer;
+use crate::pacer::{Clock, Nanos, Pacer};
+use crate::shard::Shard;
+use crate::socket::{ConnectError, Socket};
+
+/// Handshakes at once: a scheduler's backlog is short.
+const HANDSHAKES: usize = 64;
+/// Sockets from one source address: fewer than the ports that a system gives one.
+pub(crate) const SOCKETS_PER_ADDRESS: u32 = 20_000;
+
+/// How far the run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Sockets open, nobody speaks.
+    Connecting,
+    /// The plan began at this instant.
+    Running(Nanos),
+    /// Everybody closes.
+    Closing,
+}
+
+/// Over when everybody must close, or when there is no run any more.
+pub(crate) async fn closing(phase: &mut watch::Receiver<Phase>) {
+    let _ = phase.wait_for(|phase| *phase == Phase::Closing).await;
+}
+
+pub(crate) struct Context {
+    pub(crate) pacer: Pacer,
+    pub(crate) clock: Clock,
+    pub(crate) streams: Streams,
+    pub(crate) ledger: Ledger,
+    /// How far the run is; it has as many receivers as there are tasks.
+    pub(crate) phase: watch::Sender<Phase>,
+    pub(crate) profile: Profile,
+    /// Tags of this run and of no other.
+    pub(crate) run: u32,
+    /// Times faster than real that talkers talk.
+    pub(crate) speed: f64,
+    pub(crate) shard: Shard,
+    /// Length of the plan.
+    pub(crate) duration: Nanos,
+    talkers: AtomicU32,
+    later: AtomicU32,
+    observer: Mutex<Observer>,
+    base: String,
+    target: SocketAddr,
+    handshakes: Semaphore,
+}
+
+/// What a context is made of.
+pub(crate) struct Setup {
+    pub(crate) pacer: Pacer,
+    pub(crate) streams: Streams,
+    pub(crate) profile: Profile,
+    pub(crate) run: u32,
+    pub(crate) speed: f64,
+    pub(crate) shard: Shard,
+    pub(crate) duration: Nanos,
+    pub(crate) observer: Observer,
+    pub(crate) base: String,
+    pub(crate) target: SocketAddr,
+}
+
+impl Context {
+    pub(crate) fn new(of: Setup) -> Self {
+        Self {
+            clock: of.pacer.clock(),
+            pacer: of.pacer,
+            streams: of.streams,
+            ledger: Ledger::default(),
+            phase: watch::Sender::new(Phase::Connecting),
+            talkers: AtomicU32::new(0),
+            later: AtomicU32::new(0),
+            profile: of.profile,
+            run: of.run,
+            speed: of.speed,
+            shard: of.shard,
+            duration: of.duration,
+            observer: Mutex::new(of.observer),
+            base: of.base,
+            target: of.target,
+            handshakes: Semaphore::new(HANDSHAKES),
+        }
+    }
+
+    /// The accounts. Never held over an await.
+    pub(crate) fn observer(&self) -> MutexGuard<'_, Observer> {
+        self.observer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The instant of a talker's plan, given in microseconds.
+    pub(crate) fn planned(&self, start: Nanos, us: u64) -> Nanos {
+        start.saturating_add((us as f64 * 1_000.0 / self.speed) as u64)
+    }
+
+    /// The number of a talker who is there from the start, whichever shard's he is.
+    pub(crate) fn next_talker(&self) -> u32 {
+        self.talkers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The number of a talker who comes later: no other shard gives the same.
+    pub(crate) fn later_talker(&self) -> u32 {
+        let present = self.talkers.load(Ordering::Relaxed);
+        present + self.shard.own(self.later.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Opens the socket of the peer with this number.
+    pub(crate) async fn open(&self, kind: Kind, number: u32) -> Result<Socket, ConnectError> {
+        // The semaphore is never closed.
+        let _turn = self.handshakes.acquire().await;
+        self.ledger.requested(kind);
+        let path = match kind {
+            Kind::Node => "/ws/node",
+            Kind::Session => "/ws/session",
+        };
+        let source = self.source(number);
+        let opened = Socket::connect(&format!("{}{path}", self.base), self.target, source).await;
+        match &opened {
+            Ok(_) => self.ledger.established(kind),
+            Err(error) => self.ledger.failed(kind, &cause(error)),
+        }
+        opened
+    }
+
+    /// Loopback has more than one address to come from.
+    fn source(&self, number: u32) -> Option<IpAddr> {
+        let [a, b, c, d] = match self.target.ip() {
+            IpAddr::V4(address) if address.is_loopback() => address.octets(),
+            _ => return None,
+        };
+        let extra = number / SOCKETS_PER_ADDRESS;
+        (extra > 0).then(|| Ipv4Addr::new(a, b, c, d.saturating_add(extra as u8)).into())
+    }
+}
+
+/// Why a socket was not opened, in few words.
+fn cause(error: &ConnectError) -> String {
+    match error {
+        ConnectError::Tcp { source, .. } => match source.raw_os_error() {
+            Some(code) if code == Errno::MFILE.raw_os_error() => "out of descriptors".into(),
+            Some(code) if code == Errno::ADDRNOTAVAIL.raw_os_error() => "out of ports".into(),
+            _ => source.kind().to_string(),
+        },
+        ConnectError::Handshake { .. } => "no WebSocket handshake".into(),
+    }
+}

@@ -1,0 +1,373 @@
+//! The clients' side of the accounts: what was planned, and what was sent.
+
+use std::collections::VecDeque;
+
+use super::affinity::{Bound, Tail};
+use super::{Cut, End, Observer, Unit};
+use crate::pacer::{NEVER, Nanos};
+
+/// Numbers of utterances that ended last, per session: enough to know a second answer.
+const ENDED_MAX: usize = 32;
+
+/// One planned utterance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    /// Its first chunk.
+    pub(crate) first: u32,
+    pub(crate) cut: Cut,
+    /// When it was to begin.
+    pub(crate) begins: Nanos,
+    /// Time from chunk to chunk.
+    pub(crate) pace: Nanos,
+    /// The uniform number that decides how long a node works; negative: by the key of the job.
+    pub(crate) work: f64,
+}
+
+impl Segment {
+    /// When a chunk of it was to be sent.
+    fn intended(&self, chunk: u32) -> Nanos {
+        self.begins + self.pace * u64::from(chunk - self.first + 1)
+    }
+}
+
+/// Most holes that are remembered per session.
+const HOLES_MAX: usize = 64;
+
+/// An utterance that is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    pub(super) index: u64,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// An event told it; its final message may still come.
+    pub(super) by_event: bool,
+}
+
+/// When a chunk leaves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    /// By the plan.
+    pub(crate) intended: Nanos,
+    /// Since when its socket could have taken it.
+    pub(crate) ready: Nanos,
+    pub(crate) now: Nanos,
+}
+
+/// A session as the accounts see it.
+#[derive(Debug)]
+pub(super) struct Speaker {
+    pub(super) pair: u32,
+    // Rises with each socket: the scheduler counts anew.
+    pub(super) life: u32,
+    /// Utterances without a final message, oldest first.
+    pub(super) units: Vec<Unit>,
+    pub(super) speaking: Option<Segment>,
+    /// The plan is over: what it is in the middle of does not count.
+    pub(super) stopped: bool,
+    /// Utterances that the scheduler has yet to end: segment, last chunk, intended, sent.
+    pub(super) silent: Vec<(Segment, u32, Nanos, Nanos)>,
+    /// The next chunk that has been in no job.
+    pub(super) covered: u32,
+    /// The next chunk to be sent.
+    pub(super) sent: u32,
+    pub(super) last_sent: Nanos,
+    pub(super) bound: Option<Bound>,
+    pub(super) tail: Option<Tail>,
+    /// Highest index whose final message came.
+    pub(super) heard: Option<u64>,
+    /// What ended last.
+    pub(super) ended: VecDeque<Ended>,
+    /// First chunk of this life.
+    pub(super) base: u32,
+    /// Chunks before `covered` that have been in no job either.
+    holes: Vec<(u32, u32)>,
+}
+
+impl Speaker {
+    /// Chunks of utterances that are under way or in the middle of being spoken.
+    pub(super) fn unfinished_chunks(&self, open: &[Unit]) -> u64 {
+        let unseen = |unit: &&Unit| unit.attempt == 0;
+        let open: u32 = open.iter().filter(unseen).map(|unit| unit.last - unit.first + 1).sum();
+        let spoken = self.speaking.map_or(0, |segment| self.sent - segment.first.max(self.covered));
+        u64::from(open) + u64::from(spoken)
+    }
+
+    /// Utterances that nobody had ended before this chunk became part of what it ended.
+    pub(super) fn absorb_silent(&mut self, last: u32) {
+        self.silent.retain(|(_, end, ..)| *end > last);
+    }
+
+    pub(super) fn note_ended(&mut self, ended: Ended) {
+        if self.ended.len() >= ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(ended);
+    }
+
+    /// Marks chunks as ended; tells how many had not been before.
+    pub(super) fn cover(&mut self, first: u32, last: u32) -> u32 {
+        let mut fresh = (last + 1).saturating_sub(first.max(self.covered));
+        if first > self.covered && self.holes.len() < HOLES_MAX {
+            self.holes.push((self.covered, first - 1));
+        }
+        self.covered = self.covered.max(last + 1);
+        let holes = std::mem::take(&mut self.holes);
+        for (from, to) in holes {
+            let (low, high) = (from.max(first), to.min(last));
+            if low > high {
+                self.holes.push((from, to));
+                continue;
+            }
+            fresh += high - low + 1;
+            self.holes.extend((from < low).then(|| (from, low - 1)));
+            self.holes.extend((high < to).then(|| (high + 1, to)));
+        }
+        fresh
+    }
+
+    /// The chunks of an utterance that no node has seen, by its index: those after the one before
+    /// it, up to where the client ended it or fell silent for longer than `pause`.
+    fn span_of(&self, index: u64, pause: Nanos) -> Option<(u32, u32)> {
+        let start = match index.checked_sub(1) {
+            None => self.base,
+            Some(before) => match self.ended.iter().find(|ended| ended.index == before) {
+                Some(ended) => ended.last + 1,
+                None => self.oldest_unseen()?,
+            },
+        };
+        let own = || self.units.iter().filter(|unit| unit.life == self.life);
+        let later = own().filter(|unit| unit.index.is_some_and(|other| other > index));
+        let bound = later.map(|unit| unit.first).min().unwrap_or(self.sent);
+        let mut at = start;
+        let last = loop {
+            let unit = own().find(|unit| (unit.first..=unit.last).contains(&at));
+            if let Some(unit) = unit {
+                break unit.last;
+            }
+            let silent =
+                self.silent.iter().find(|(segment, end, ..)| (segment.first..=*end).contains(&at));
+            let Some(&(_, end, _, sent)) = silent else { break bound.checked_sub(1)? };
+            match self.begins(end + 1) {
+                Some(next) if next.saturating_sub(sent) < pause => at = end + 1,
+                _ => break end,
+            }
+        };
+        let last = last.min(bound.checked_sub(1)?);
+        (start <= last).then_some((start, last))
+    }
+
+    /// First chunk of the oldest utterance that no node has seen.
+    fn oldest_unseen(&self) -> Option<u32> {
+        let fresh = |unit: &&Unit| unit.life == self.life && unit.index.is_none();
+        let units = self.units.iter().filter(fresh).map(|unit| unit.first);
+        let silent = self.silent.iter().map(|(segment, ..)| segment.first);
+        units.chain(silent).min()
+    }
+
+    /// When the utterance that begins with this chunk began.
+    fn begins(&self, chunk: u32) -> Option<Nanos> {
+        let unit = self.units.iter().find(|unit| unit.first == chunk).map(|unit| unit.begins);
+        let silent = self.silent.iter().find(|(segment, ..)| segment.first == chunk);
+        let speaking = self.speaking.filter(|segment| segment.first == chunk);
+        let silent = silent.map(|(segment, ..)| segment.begins);
+        let speaking = speaking.map(|segment| segment.begins);
+        unit.or(silent).or(speaking)
+    }
+}
+
+impl Observer {
+    /// A session that is going to speak; its number.
+    pub(crate) fn add_speaker(&mut self, pair: u32) -> u32 {
+        self.speakers.push(Speaker {
+            pair,
+            life: 0,
+            units: Vec::new(),
+            speaking: None,
+            stopped: false,
+            silent: Vec::new(),
+            covered: 0,
+            sent: 0,
+            last_sent: 0,
+            bound: None,
+            tail: None,
+            heard: None,
+            ended: VecDeque::new(),
+            base: 0,
+            holes: Vec::new(),
+        });
+        self.speakers.len() as u32 - 1
+    }
+
+    pub(crate) fn set_pair(&mut self, session: u32, pair: u32) {
+        self.speakers[session as usize].pair = pair;
+    }
+
+    /// A new socket: the scheduler counts anew; the number of this life. What is still open on the
+    /// former one may be answered there, unless that is lost, too.
+    pub(crate) fn reborn(&mut self, session: u32, chunk: u32, lost: bool, now: Nanos) -> u32 {
+        self.open_silent(session as usize, NEVER);
+        let speaker = &mut self.speakers[session as usize];
+        speaker.life += 1;
+        speaker.heard = None;
+        speaker.ended.clear();
+        speaker.speaking = None;
+        speaker.bound = None;
+        speaker.tail = None;
+        speaker.base = chunk;
+        let (life, pair) = (speaker.life, speaker.pair);
+        if lost {
+            // What no node has by now fails with its socket.
+            let before = speaker.covered.min(chunk);
+            let holes: u32 = speaker.holes.drain(..).map(|(from, to)| to - from + 1).sum();
+            self.chunks.in_refused += u64::from(chunk - before + holes);
+            speaker.covered = chunk;
+            for unit in std::mem::take(&mut speaker.units) {
+                self.close(&unit, pair, End::Failed("socket closed"), now);
+            }
+        }
+        life
+    }
+
+    /// Whether a socket of a session has nothing to wait for.
+    pub(crate) fn is_quiet(&self, session: u32, life: u32) -> bool {
+        let speaker = &self.speakers[session as usize];
+        let silent = speaker.life == life && !speaker.silent.is_empty();
+        !silent && speaker.units.iter().all(|unit| unit.life != life)
+    }
+
+    /// The first chunk of an utterance is about to be sent.
+    pub(crate) fn begin(&mut self, session: u32, segment: Segment) {
+        self.speakers[session as usize].speaking = Some(segment);
+    }
+
+    /// A chunk is being sent. `ready`: since when the socket could have taken it.
+    pub(crate) fn chunk_sent(&mut self, session: u32, bytes: u32, at: Leaving) {
+        let Leaving { intended, ready, now } = at;
+        let speaker = &mut self.speakers[session as usize];
+        speaker.sent += 1;
+        speaker.last_sent = now;
+        self.chunks.sent += 1;
+        self.chunks.bytes += u64::from(bytes);
+        if self.is_counted(intended) {
+            self.latencies.sent(intended, intended.max(ready), now);
+            self.bursts.add(now);
+        }
+    }
+
+    /// The last chunk of the utterance is being sent.
+    pub(crate) fn spoken(&mut self, session: u32, last: u32, intended: Nanos, now: Nanos) {
+        let counted = self.is_counted(intended);
+        let speaker = &mut self.speakers[session as usize];
+        let Some(segment) = speaker.speaking.take() else { return };
+        if segment.cut == Cut::Scheduler {
+            speaker.silent.push((segment, last, intended, now));
+            return;
+        }
+        let unit = Unit {
+            first: segment.first.max(speaker.covered),
+            last,
+            index: None,
+            life: speaker.life,
+            cut: segment.cut,
+            begins: segment.begins,
+            intended,
+            sent: Some(now),
+            counted,
+            work: segment.work,
+            attempt: 0,
+            answered: None,
+        };
+        speaker.units.push(unit);
+        let pair = speaker.pair;
+        self.offer(pair, counted);
+    }
+
+    /// The plan of a session is over.
+    pub(crate) fn stopped(&mut self, session: u32) {
+        self.speakers[session as usize].stopped = true;
+    }
+
+    /// An utterance of the plan that could not be sent.
+    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos) {
+        self.series.row.offered += 1;
+        if self.is_counted(intended) {
+            let pair = self.speakers[session as usize].pair;
+            self.jobs.offered += 1;
+            self.jobs.never_sent += 1;
+            self.pairs[pair as usize].offered += 1;
+        }
+        self.speakers[session as usize].speaking = None;
+    }
+
+    /// A part that the scheduler has cut off: the plan does not know it.
+    pub(super) fn cut_off(&mut self, session: usize, first: u32, last: u32, now: Nanos) -> usize {
+        let speaker = &mut self.speakers[session];
+        let ended = speaker.silent.iter().rposition(|(_, end, ..)| (first..=last).contains(end));
+        let unfinished = speaker.stopped && ended.is_none();
+        let (intended, sent, work) = match (ended, &speaker.speaking) {
+            (Some(at), _) => {
+                let (segment, _, intended, sent) = speaker.silent[at];
+                speaker.silent.drain(..=at);
+                (intended, Some(sent), segment.work)
+            }
+            (None, Some(segment)) if last >= segment.first => {
+                (segment.intended(last), None, segment.work)
+            }
+            (None, _) => {
+                let within = speaker
+                    .silent
+                    .iter()
+                    .find(|(segment, end, ..)| (segment.first..=*end).contains(&last));
+                within.map_or((now, None, -1.0), |(segment, ..)| {
+                    (segment.intended(last), None, segment.work)
+                })
+            }
+        };
+        let (life, pair) = (speaker.life, speaker.pair);
+        let counted = !unfinished && self.is_counted(intended);
+        let unit = Unit {
+            first,
+            last,
+            index: None,
+            life,
+            cut: Cut::Scheduler,
+            begins: intended,
+            intended,
+            sent,
+            counted,
+            work,
+            attempt: 0,
+            answered: None,
+        };
+        let units = &mut self.speakers[session].units;
+        let at = units.partition_point(|other| other.first < first);
+        units.insert(at, unit);
+        self.offer(pair, counted);
+        at
+    }
+
+    /// Utterances that the scheduler has not ended although they are so old become open units.
+    pub(super) fn open_silent(&mut self, session: usize, since: Nanos) {
+        while let Some(&(segment, last, intended, _)) = self.speakers[session].silent.first() {
+            if intended > since {
+                return;
+            }
+            let first = segment.first.max(self.speakers[session].covered).min(last);
+            self.cut_off(session, first, last, intended);
+        }
+    }
+
+    /// A refused final names no chunks: its unit is found by its index.
+    pub(super) fn unseen(&mut self, session: usize, index: u64, now: Nanos) -> Option<usize> {
+        let speaker = &mut self.speakers[session];
+        let (first, last) = speaker.span_of(index, self.pause)?;
+        let own = speaker
+            .units
+            .iter()
+            .position(|unit| unit.index.is_none() && (first..=last).contains(&unit.last));
+        let Some(own) = own else { return Some(self.cut_off(session, first, last, now)) };
+        speaker.absorb_silent(last);
+        (speaker.units[own].first, speaker.units[own].last) = (first, last);
+        Some(own)
+    }
+}

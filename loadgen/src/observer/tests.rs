@@ -1,0 +1,162 @@
+//! Accounts of runs in which every instant is known.
+
+use lingua_reports::summary;
+
+use super::*;
+use crate::tag::{Answer, Span};
+use crate::wire::Heard;
+
+const MS: Nanos = 1_000_000;
+const SECOND: Nanos = 1_000 * MS;
+const RUN: u32 = 7;
+
+fn observer(seconds: u64) -> Observer {
+    let scenario: Scenario = format!(
+        r#"
+duration = "{seconds}s"
+warmup = "0s"
+[[nodes]]
+asr = ["zh"]
+tts = ["en"]
+[[arrivals]]
+pair = "zh:en"
+rate = "1/s"
+"#
+    )
+    .parse()
+    .unwrap();
+    let mut observer = Observer::new(&scenario, 60 * SECOND);
+    let pair = observer.pair(&"zh:en".parse().unwrap());
+    observer.add_speaker(pair);
+    observer.add_node("n".into(), 4, 0);
+    observer.start(0, 0, seconds * SECOND);
+    observer
+}
+
+/// Says one utterance of so many chunks, from `begins` on.
+fn say(observer: &mut Observer, first: u32, chunks: u32, cut: Cut, begins: Nanos, sent: Nanos) {
+    observer.begin(0, Segment { first, cut, begins, pace: 0, work: 0.5 });
+    for _ in 0..chunks {
+        let at = Leaving { intended: begins, ready: begins, now: sent };
+        observer.chunk_sent(0, 100, at);
+    }
+    observer.spoken(0, first + chunks - 1, begins, sent);
+}
+
+fn assign(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Nanos) {
+    let span = Span { session: 0, first, last, audio_us: 100_000 };
+    let (manual, timeout, duration) = (true, false, false);
+    observer.assigned(&Assigned {
+        span,
+        index,
+        attempt: 1,
+        node: 0,
+        manual,
+        timeout,
+        duration,
+        at,
+    });
+}
+
+fn hear(observer: &mut Observer, frame: &str, at: Nanos) {
+    let heard: Heard<'_> = serde_json::from_str(frame).unwrap();
+    observer.heard(Hearing { session: 0, life: 0, id: "s", run: RUN, at }, &heard);
+}
+
+fn translated(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Nanos) {
+    observer.answered(0, first, at);
+    let text = Answer { run: RUN, session: 0, first, last, attempt: 1 };
+    let frame = format!(
+        r#"{{"type":"translation_result","session_id":"s","utterance_index":{index},
+        "text_asr":"{text}"}}"#
+    );
+    hear(observer, &frame, at);
+}
+
+fn refused(observer: &mut Observer, index: u64, at: Nanos) {
+    let frame = format!(
+        r#"{{"type":"error","code":"NO_AVAILABLE_NODE","message":"",
+        "details":{{"utterance_index":{index},"retryable":true}}}}"#
+    );
+    hear(observer, &frame, at);
+}
+
+/// One serial socket, 100/s for 20 s, 1 ms of service, frozen from 5 s to 10 s.
+#[test]
+fn coordinated_omission_is_not_measured_away() {
+    let mut observer = observer(20);
+    let mut free = 0;
+    for n in 0..2_000_u32 {
+        let intended = Nanos::from(n) * 10 * MS;
+        let sent = intended.max(free);
+        let frozen = (5 * SECOND..10 * SECOND).contains(&sent);
+        let starts = if frozen { 10 * SECOND } else { sent };
+        free = starts + MS;
+        say(&mut observer, n, 1, Cut::Whole, intended, sent);
+        assign(&mut observer, n.into(), (n, n), starts);
+        translated(&mut observer, n.into(), (n, n), free);
+    }
+    assert_eq!((observer.jobs.offered, observer.jobs.completed), (2_000, 2_000));
+    let histograms = observer.latencies.into_map();
+    let response = summary::summarize(&histograms["response"]);
+    let service = summary::summarize(&histograms["service"]);
+    let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.05;
+    assert!(near(response.p50, 1.0), "{response:?}");
+    assert!(near(response.p90, 3_210.0), "{response:?}");
+    assert!(near(response.p99, 4_820.0), "{response:?}");
+    let p75 = histograms["response"].value_at_quantile(0.75) as f64 / 1e6;
+    assert!(near(p75, 505.0), "{p75}");
+    assert!(near(service.p99, 1.0), "{service:?}");
+}
+
+#[test]
+fn a_refusal_is_about_the_utterance_of_its_index() {
+    let mut observer = observer(60);
+    say(&mut observer, 0, 3, Cut::Manual, 0, 0);
+    // Silence that the scheduler ends, and then speech of a later utterance.
+    say(&mut observer, 3, 2, Cut::Scheduler, SECOND, SECOND);
+    say(&mut observer, 5, 4, Cut::Manual, 10 * SECOND, 10 * SECOND);
+    assign(&mut observer, 0, (0, 2), SECOND);
+    assign(&mut observer, 2, (5, 8), 11 * SECOND);
+    translated(&mut observer, 0, (0, 2), 12 * SECOND);
+    refused(&mut observer, 1, 12 * SECOND);
+    translated(&mut observer, 2, (5, 8), 13 * SECOND);
+    let jobs = &observer.jobs;
+    assert_eq!((jobs.offered, jobs.completed, jobs.refused), (3, 2, 1));
+    assert_eq!((jobs.duplicate, jobs.reordered, observer.open), (0, 0, 0));
+    let chunks = observer.chunks;
+    assert_eq!((chunks.sent, chunks.in_jobs, chunks.in_refused), (9, 7, 2));
+    assert_eq!(observer.findings.chunks_twice, 0);
+}
+
+#[test]
+fn a_pause_too_short_makes_one_utterance_of_two() {
+    let mut observer = observer(60);
+    say(&mut observer, 0, 2, Cut::Scheduler, 0, 0);
+    say(&mut observer, 2, 2, Cut::Manual, SECOND, SECOND);
+    refused(&mut observer, 0, 2 * SECOND);
+    assert_eq!((observer.jobs.offered, observer.jobs.refused), (1, 1));
+    assert_eq!((observer.chunks.in_refused, observer.open), (4, 0));
+    assert!(!observer.awaits_cuts());
+}
+
+#[test]
+fn what_comes_twice_or_late_or_never_is_told_apart() {
+    let mut observer = observer(200);
+    for n in 0..4_u32 {
+        say(&mut observer, n, 1, Cut::Manual, Nanos::from(n) * SECOND, 0);
+        assign(&mut observer, n.into(), (n, n), Nanos::from(n) * SECOND);
+    }
+    translated(&mut observer, 0, (0, 0), 5 * SECOND);
+    translated(&mut observer, 0, (0, 0), 6 * SECOND);
+    translated(&mut observer, 2, (2, 2), 7 * SECOND);
+    translated(&mut observer, 1, (1, 1), 8 * SECOND);
+    assert_eq!((observer.jobs.duplicate, observer.jobs.reordered), (1, 1));
+    say(&mut observer, 4, 1, Cut::Manual, 9 * SECOND, 9 * SECOND);
+    observer.answered(0, 3, 9 * SECOND);
+    observer.expire(100 * SECOND);
+    let jobs = &observer.jobs;
+    // A node has answered the fourth; nobody has ever seen the fifth.
+    assert_eq!((jobs.completed, jobs.lost, jobs.timed_out), (3, 1, 1));
+    assert_eq!((observer.findings.never_answered, jobs.balance()), (1, 0));
+}

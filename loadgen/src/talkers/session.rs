@@ -1,0 +1,357 @@
+//! One talker at its socket: it speaks by its plan, whatever it hears.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lingua_protocol::{ClientHeartbeat, SessionId};
+use lingua_scenarios::Mode;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::connection::{Connection, connect};
+use super::linger::Linger;
+use crate::audio::Voice;
+use crate::clock::unix_ms;
+use crate::context::{Context, Phase};
+use crate::ledger::{Closed, Kind};
+use crate::observer::{Cut, Hearing, Leaving, Segment};
+use crate::pacer::{Alarm, NEVER, Nanos};
+use crate::plan::{Step, Talker};
+use crate::wire;
+
+/// How long a client waits before it connects again.
+const RECONNECT: Duration = Duration::from_secs(1);
+/// How often a client says that it lives.
+const HEARTBEAT: Nanos = 30_000_000_000;
+
+/// How a socket's life ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parting {
+    /// The socket is gone.
+    Lost,
+    /// The client wants a new one.
+    Reconnect,
+    /// The client leaves for good.
+    Leave,
+    /// The run is over.
+    Over,
+}
+
+/// What the talker is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voicing {
+    Silent,
+    /// An utterance that goes out, and whether the client ends it.
+    Speaking(bool),
+    /// An utterance that cannot be sent as a whole.
+    Muted,
+}
+
+pub(super) struct Session {
+    context: Arc<Context>,
+    voice: Arc<Voice>,
+    talker: Talker,
+    number: u32,
+    phase: watch::Receiver<Phase>,
+    start: Nanos,
+    alarm: Alarm,
+    next: Option<(Nanos, Step)>,
+    next_beat: Nanos,
+    voicing: Voicing,
+    // When the utterance began.
+    begun: Nanos,
+    // Since when the socket has nothing to write.
+    free_at: Nanos,
+    chunk: u32,
+    life: u32,
+}
+
+impl Session {
+    pub(super) fn new(context: Arc<Context>, talker: Talker, voice: Arc<Voice>) -> Self {
+        let mut observer = context.observer();
+        let pair = observer.pair(&talker.group.pairs[talker.pair]);
+        let number = observer.add_speaker(pair);
+        drop(observer);
+        Self {
+            alarm: context.pacer.alarm(),
+            phase: context.phase.subscribe(),
+            context,
+            voice,
+            talker,
+            number,
+            start: NEVER,
+            next: None,
+            next_beat: NEVER,
+            voicing: Voicing::Silent,
+            begun: 0,
+            free_at: 0,
+            chunk: 0,
+            life: 0,
+        }
+    }
+
+    /// Speaks until the run is over. Who leaves is followed by another.
+    pub(super) async fn live(mut self) {
+        while let Some(mut connection) = self.join().await {
+            match self.converse(&mut connection).await {
+                Parting::Over => return,
+                Parting::Lost => {
+                    self.reborn(true);
+                    if self.voicing != Voicing::Silent {
+                        self.voicing = Voicing::Muted;
+                    }
+                }
+                Parting::Reconnect => {
+                    let linger = Linger::new(&self.context, self.number, self.life, connection);
+                    tokio::spawn(linger.live());
+                    self.reborn(false);
+                    self.begin();
+                }
+                Parting::Leave => {
+                    let linger = Linger::new(&self.context, self.number, self.life, connection);
+                    tokio::spawn(linger.live());
+                    if self.talker.group.of.count.is_none() {
+                        return;
+                    }
+                    self.succeed();
+                }
+            }
+        }
+    }
+
+    fn reborn(&mut self, lost: bool) {
+        let now = self.context.clock.now();
+        self.life = self.context.observer().reborn(self.number, self.chunk, lost, now);
+    }
+
+    /// Another client takes the place of one that has left.
+    fn succeed(&mut self) {
+        let context = &self.context;
+        let since = context.clock.now().saturating_sub(self.start);
+        let us = (since as f64 / 1_000.0 * context.speed) as u64;
+        let number = context.later_talker();
+        self.talker = Talker::new(&context.streams, &self.talker.group, number, us);
+        let mut observer = context.observer();
+        let pair = observer.pair(&self.talker.group.pairs[self.talker.pair]);
+        self.number = observer.add_speaker(pair);
+        drop(observer);
+        (self.life, self.chunk, self.voicing) = (0, 0, Voicing::Silent);
+        self.next_step();
+    }
+
+    /// Opens a session, however often it takes; absent when the run is over meanwhile.
+    async fn join(&mut self) -> Option<Connection> {
+        let context = self.context.clone();
+        loop {
+            let of = &self.talker.group;
+            let pair = of.pairs[self.talker.pair].clone();
+            let two_way = of.of.mode == Mode::TwoWayAuto;
+            let number = self.number;
+            let attempt = async {
+                let opened = connect(&context, number, &pair, two_way).await;
+                if opened.is_none() {
+                    sleep(RECONNECT).await;
+                }
+                opened
+            };
+            tokio::pin!(attempt);
+            loop {
+                self.set_alarm();
+                tokio::select! {
+                    opened = &mut attempt => match opened {
+                        Some(connection) => return Some(connection),
+                        None => break,
+                    },
+                    () = self.alarm.rings() => self.pass_over(),
+                    changed = self.phase.changed() => {
+                        if changed.is_err() || self.phase_is_over() {
+                            return None;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes note of the run's phase.
+    fn phase_is_over(&mut self) -> bool {
+        let phase = *self.phase.borrow_and_update();
+        match phase {
+            Phase::Running(start) if self.start == NEVER => {
+                self.start = start;
+                self.next_step();
+                // Spread, so that no burst is made by construction.
+                let share = f64::from(self.number % 1_000) / 1_000.0;
+                self.next_beat = start + (HEARTBEAT as f64 * share) as Nanos;
+            }
+            _ => {}
+        }
+        phase == Phase::Closing
+    }
+
+    fn next_step(&mut self) {
+        let end = self.start.saturating_add(self.context.duration);
+        let planned = |(us, step)| (self.context.planned(self.start, us), step);
+        let next = self.talker.next().map(planned);
+        self.next = next.filter(|&(due, _)| due < end);
+        if self.next.is_none() {
+            self.context.observer().stopped(self.number);
+        }
+    }
+
+    fn set_alarm(&mut self) {
+        self.alarm.set(self.next.map_or(NEVER, |(due, _)| due));
+    }
+
+    /// Steps that come while there is no socket: what should be said then is never sent.
+    fn pass_over(&mut self) {
+        while let Some((due, step)) = self.next.filter(|&(due, _)| due <= self.context.clock.now())
+        {
+            match step {
+                Step::Begin { .. } => self.voicing = Voicing::Muted,
+                Step::Chunk { last: true, .. } => {
+                    self.context.observer().never_sent(self.number, due);
+                    self.voicing = Voicing::Silent;
+                }
+                // Who has begun and cannot go on has not said it.
+                Step::Chunk { .. } => self.voicing = Voicing::Muted,
+                Step::Leave => {}
+            }
+            self.next_step();
+        }
+    }
+
+    async fn converse(&mut self, connection: &mut Connection) -> Parting {
+        let context = self.context.clone();
+        let closed = loop {
+            self.alarm.set(self.next.map_or(NEVER, |(due, _)| due).min(self.next_beat));
+            tokio::select! {
+                frame = connection.socket.next() => match frame {
+                    Some(Ok(Message::Text(text))) => self.hear(text.as_str(), &connection.id),
+                    Some(Ok(Message::Close(frame))) => break Closed::by_scheduler(frame),
+                    Some(Ok(_)) => {}
+                    None | Some(Err(_)) => break Closed::Silently,
+                },
+                () = self.alarm.rings() => match self.act(connection).await {
+                    Ok(None) => {}
+                    Ok(Some(parting)) => return parting,
+                    Err(_) => break Closed::Silently,
+                },
+                changed = self.phase.changed() => {
+                    if changed.is_err() || self.phase_is_over() {
+                        connection.socket.close().await;
+                        context.ledger.closed(Kind::Session, &Closed::ByUs);
+                        return Parting::Over;
+                    }
+                }
+            }
+        };
+        context.ledger.closed(Kind::Session, &closed);
+        Parting::Lost
+    }
+
+    fn hear(&self, frame: &str, id: &str) {
+        let at = self.context.clock.now();
+        let mut observer = self.context.observer();
+        match serde_json::from_str::<wire::Heard<'_>>(frame) {
+            Ok(heard) => {
+                let run = self.context.run;
+                observer
+                    .heard(Hearing { session: self.number, life: self.life, id, run, at }, &heard);
+            }
+            Err(_) => observer.findings.malformed += 1,
+        }
+    }
+
+    /// Does what is due.
+    async fn act(
+        &mut self,
+        connection: &mut Connection,
+    ) -> Result<Option<Parting>, tokio_tungstenite::tungstenite::Error> {
+        let now = self.context.clock.now();
+        if self.next_beat <= now {
+            self.next_beat += HEARTBEAT;
+            if let Ok(session_id) = SessionId::new(&connection.id) {
+                let beat = ClientHeartbeat { session_id, timestamp: unix_ms() };
+                connection.socket.send(wire::of_session(beat)).await?;
+            }
+        }
+        let Some((due, step)) = self.next.filter(|&(due, _)| due <= now) else { return Ok(None) };
+        match step {
+            Step::Leave => return Ok(Some(Parting::Leave)),
+            Step::Begin { manual, reconnect, switch, .. } => {
+                self.voicing = Voicing::Speaking(manual);
+                self.begun = due;
+                self.next_step();
+                if switch {
+                    let pair = self.talker.group.pairs[self.talker.pair].clone();
+                    let mut observer = self.context.observer();
+                    let pair = observer.pair(&pair);
+                    observer.set_pair(self.number, pair);
+                }
+                // Other languages need another session, as the deployed scheduler has it.
+                if reconnect || switch {
+                    return Ok(Some(Parting::Reconnect));
+                }
+                self.begin();
+            }
+            Step::Chunk { audio_us, last } => {
+                self.next_step();
+                self.speak(connection, due, audio_us, last).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn begin(&self) {
+        let Voicing::Speaking(manual) = self.voicing else { return };
+        let chunk = self.talker.group.of.chunk.nanos() as f64 / self.context.speed;
+        let segment = Segment {
+            first: self.chunk,
+            cut: if manual { Cut::Manual } else { Cut::Scheduler },
+            begins: self.begun,
+            pace: chunk as Nanos,
+            work: -1.0,
+        };
+        self.context.observer().begin(self.number, segment);
+    }
+
+    /// Sends the chunk that has just been spoken.
+    async fn speak(
+        &mut self,
+        connection: &mut Connection,
+        due: Nanos,
+        audio_us: u64,
+        last: bool,
+    ) -> Result<(), tokio_tungstenite::tungstenite::Error> {
+        let Voicing::Speaking(manual) = self.voicing else {
+            if last && self.voicing == Voicing::Muted {
+                self.context.observer().never_sent(self.number, due);
+                self.voicing = Voicing::Silent;
+            }
+            return Ok(());
+        };
+        let is_final = last && manual;
+        let (run, number, chunk) = (self.context.run, self.number, self.chunk);
+        let mut bytes = 0;
+        let room = self.voice.room(audio_us);
+        let frame = wire::chunk(&connection.id, chunk, is_final, room, |out| {
+            bytes = self.voice.payload(run, number, chunk, audio_us, out);
+        });
+        self.chunk += 1;
+        {
+            let mut observer = self.context.observer();
+            let now = self.context.clock.now();
+            let at = Leaving { intended: due, ready: self.free_at, now };
+            observer.chunk_sent(number, bytes, at);
+            if last {
+                observer.spoken(number, chunk, due, now);
+                self.voicing = Voicing::Silent;
+            }
+        }
+        let sent = connection.socket.send(frame).await;
+        self.free_at = self.context.clock.now();
+        sent
+    }
+}

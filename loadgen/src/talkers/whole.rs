@@ -1,0 +1,248 @@
+//! Bare jobs: whole utterances over a pool of sockets, one at a time on each.
+//!
+//! A free socket takes the next job of the plan and sends it when it is due. A job that finds no
+//! free socket is sent late, and its response still counts from when it was due.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lingua_scenarios::Pair;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::connection::{Connection, connect};
+use crate::audio::{Codec, Voice};
+use crate::context::{Context, Phase, closing};
+use crate::ledger::{Closed, Kind};
+use crate::observer::{Cut, Hearing, Leaving, Segment};
+use crate::pacer::{Alarm, NEVER, Nanos};
+use crate::plan::{Arrival, Arrivals};
+use crate::wire;
+
+/// How often a socket looks whether it still waits: an answer may have been given up.
+const LOOK: Nanos = 5_000_000_000;
+const RECONNECT: Duration = Duration::from_secs(1);
+/// Longest whole utterance.
+const LONGEST_US: u64 = 60_000_000;
+
+/// What the sockets of one group share.
+struct Pool {
+    context: Arc<Context>,
+    voice: Voice,
+    plan: Mutex<Arrivals>,
+    greeting: Pair,
+}
+
+pub(super) fn start(context: &Arc<Context>, plan: Arrivals, codec: Codec, sockets: u32) {
+    let Some(greeting) = plan.first_pair() else { return };
+    let voice = Voice::new(codec, 32, LONGEST_US);
+    let pool = Pool { context: context.clone(), voice, plan: Mutex::new(plan), greeting };
+    let pool = Arc::new(pool);
+    for _ in 0..sockets {
+        tokio::spawn(WholeSession::new(pool.clone()).live());
+    }
+}
+
+struct WholeSession {
+    pool: Arc<Pool>,
+    phase: watch::Receiver<Phase>,
+    number: u32,
+    life: u32,
+    index: u64,
+    chunk: u32,
+    start: Nanos,
+    alarm: Alarm,
+    next: Option<(Nanos, Arrival)>,
+    // When to look whether an answer is still awaited.
+    patience: Nanos,
+    // Since when nothing is awaited here.
+    free_at: Nanos,
+}
+
+impl WholeSession {
+    fn new(pool: Arc<Pool>) -> Self {
+        let context = &pool.context;
+        let mut observer = context.observer();
+        let pair = observer.pair(&pool.greeting);
+        let number = observer.add_speaker(pair);
+        drop(observer);
+        Self {
+            phase: context.phase.subscribe(),
+            alarm: context.pacer.alarm(),
+            number,
+            life: 0,
+            index: 0,
+            chunk: 0,
+            start: NEVER,
+            next: None,
+            patience: NEVER,
+            free_at: 0,
+            pool,
+        }
+    }
+
+    async fn live(mut self) {
+        while let Some(mut connection) = self.join().await {
+            let Some(closed) = self.converse(&mut connection).await else {
+                connection.socket.close().await;
+                self.pool.context.ledger.closed(Kind::Session, &Closed::ByUs);
+                return;
+            };
+            let context = &self.pool.context;
+            context.ledger.closed(Kind::Session, &closed);
+            let now = context.clock.now();
+            self.life = context.observer().reborn(self.number, self.chunk, true, now);
+            self.index = 0;
+        }
+    }
+
+    async fn join(&mut self) -> Option<Connection> {
+        let pool = self.pool.clone();
+        loop {
+            let attempt = async {
+                let opened = connect(&pool.context, self.number, &pool.greeting, false).await;
+                if opened.is_none() {
+                    sleep(RECONNECT).await;
+                }
+                opened
+            };
+            tokio::select! {
+                opened = attempt => {
+                    if opened.is_some() {
+                        return opened;
+                    }
+                }
+                () = closing(&mut self.phase) => return None,
+            }
+            // What came due meanwhile goes to others, if they are there.
+            if let Some((due, arrival)) = self.next.take() {
+                self.mark_never_sent(due, &arrival);
+            }
+        }
+    }
+
+    fn mark_never_sent(&self, due: Nanos, arrival: &Arrival) {
+        let mut observer = self.pool.context.observer();
+        let pair = observer.pair(&arrival.pair);
+        observer.set_pair(self.number, pair);
+        observer.never_sent(self.number, due);
+    }
+
+    /// Talks until the socket is gone; absent when the run is over.
+    async fn converse(&mut self, connection: &mut Connection) -> Option<Closed> {
+        self.claim();
+        loop {
+            self.alarm.set(self.next.as_ref().map_or(self.patience, |(due, _)| *due));
+            tokio::select! {
+                frame = connection.socket.next() => match frame {
+                    Some(Ok(Message::Text(text))) => self.hear(text.as_str(), &connection.id),
+                    Some(Ok(Message::Close(frame))) => return Some(Closed::by_scheduler(frame)),
+                    Some(Ok(_)) => {}
+                    None | Some(Err(_)) => return Some(Closed::Silently),
+                },
+                () = self.alarm.rings() => {
+                    if self.next.is_none() {
+                        self.claim();
+                    } else if self.say(connection).await.is_none() {
+                        return Some(Closed::Silently);
+                    }
+                }
+                changed = self.phase.changed() => {
+                    let phase = *self.phase.borrow_and_update();
+                    match phase {
+                        Phase::Running(start) => {
+                            self.start = start;
+                            self.claim();
+                        }
+                        Phase::Closing => {
+                            self.leave_the_rest();
+                            return None;
+                        }
+                        Phase::Connecting if changed.is_err() => return None,
+                        Phase::Connecting => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// The run is over: what nobody has claimed by now is never sent.
+    fn leave_the_rest(&mut self) {
+        if let Some((due, arrival)) = self.next.take() {
+            self.mark_never_sent(due, &arrival);
+        }
+        let pool = self.pool.clone();
+        let mut plan = pool.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(Some(arrival)) = plan.next() {
+            self.mark_never_sent(self.start.saturating_add(arrival.at * 1_000), &arrival);
+        }
+    }
+
+    /// Takes the next job of the plan, if this socket is free.
+    fn claim(&mut self) {
+        let context = &self.pool.context;
+        let free = self.next.is_none() && context.observer().is_quiet(self.number, self.life);
+        let now = context.clock.now();
+        if self.start == NEVER || !free {
+            self.patience = now.saturating_add(LOOK);
+            return;
+        }
+        self.patience = NEVER;
+        if now >= self.start.saturating_add(context.duration) {
+            return;
+        }
+        let mut plan = self.pool.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        // A trace that goes wrong in the middle has been checked before the run.
+        if let Ok(Some(arrival)) = plan.next() {
+            self.next = Some((self.start + arrival.at * 1_000, arrival));
+            self.free_at = now;
+        }
+    }
+
+    async fn say(&mut self, connection: &mut Connection) -> Option<()> {
+        let (due, arrival) = self.next.take()?;
+        let pool = self.pool.clone();
+        let context = &pool.context;
+        let (run, number, chunk) = (context.run, self.number, self.chunk);
+        let format = pool.voice.format();
+        let of = wire::Whole {
+            session: &connection.id,
+            index: self.index,
+            src: &arrival.pair.src,
+            tgt: &arrival.pair.tgt,
+            format: format.as_str(),
+        };
+        let mut bytes = 0;
+        let frame = wire::whole(of, pool.voice.room(arrival.speech_us), |out| {
+            bytes = pool.voice.payload(run, number, chunk, arrival.speech_us, out);
+        });
+        self.chunk += 1;
+        self.index += 1;
+        {
+            let mut observer = context.observer();
+            let pair = observer.pair(&arrival.pair);
+            observer.set_pair(number, pair);
+            let (cut, work) = (Cut::Whole, arrival.work);
+            observer.begin(number, Segment { first: chunk, cut, begins: due, pace: 0, work });
+            let now = context.clock.now();
+            let at = Leaving { intended: due, ready: self.free_at, now };
+            observer.chunk_sent(number, bytes, at);
+            observer.spoken(number, chunk, due, now);
+        }
+        connection.socket.send(frame).await.ok()
+    }
+
+    fn hear(&mut self, frame: &str, id: &str) {
+        let context = &self.pool.context;
+        let (session, life, run, at) = (self.number, self.life, context.run, context.clock.now());
+        {
+            let mut observer = context.observer();
+            match serde_json::from_str::<wire::Heard<'_>>(frame) {
+                Ok(heard) => observer.heard(Hearing { session, life, id, run, at }, &heard),
+                Err(_) => observer.findings.malformed += 1,
+            }
+        }
+        self.claim();
+    }
+}

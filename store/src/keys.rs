@@ -1,0 +1,58 @@
+//! Names of keys. What lies in one slot of a Cluster has one tag: a session, a node, a capability
+//! class, a model, or the directory.
+
+use lingua_core::{ModelId, NodeNum, RequestId, SessionId};
+
+/// Start of every key of this schema.
+pub const PREFIX: &str = "lingua:v1:";
+/// Schema and rules that all instances must share.
+pub const RULES: &str = "lingua:v1:{dir}:rules";
+/// Names of nodes, to numbers.
+pub const NAMES: &str = "lingua:v1:{dir}:names";
+/// Generations of nodes as the directory gave them.
+pub const GENERATIONS: &str = "lingua:v1:{dir}:generations";
+/// Capabilities, to classes.
+pub const CLASSES: &str = "lingua:v1:{dir}:classes";
+/// Nodes, to their class and shards.
+pub const LISTING: &str = "lingua:v1:{dir}:listing";
+
+/// A node's record and its leases.
+pub fn node(num: NodeNum) -> [String; 2] {
+    let home = format!("{PREFIX}{{n:{}}}:", num.0);
+    [format!("{home}node"), format!("{home}leases")]
+}
+
+/// A node's verdict on a lease.
+pub fn verdict(num: NodeNum, lease: u64) -> String {
+    format!("{PREFIX}{{n:{}}}:verdict:{lease}", num.0)
+}
+
+/// The answer of a request.
+pub fn answer(request: RequestId) -> String {
+    of_request("answer", request)
+}
+
+/// The intent of a request (Cluster).
+pub fn intent(request: RequestId) -> String {
+    of_request("intent", request)
+}
+
+fn of_request(kind: &str, request: RequestId) -> String {
+    let RequestId { session, index, tgt } = request;
+    format!("{PREFIX}{{s:{}}}:{kind}:{index}:{tgt}", session.0)
+}
+
+/// The affinity of a session.
+pub fn affinity(session: SessionId) -> String {
+    format!("{PREFIX}{{s:{}}}:affinity", session.0)
+}
+
+/// The free index of a class.
+pub fn free(class: u32) -> String {
+    format!("{PREFIX}{{c:{class}}}:free")
+}
+
+/// The window of a model's debounce.
+pub fn debounce(model: ModelId) -> String {
+    format!("{PREFIX}{{m:{}}}:debounce", model.0)
+}

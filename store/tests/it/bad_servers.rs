@@ -1,0 +1,176 @@
+//! Servers that cannot serve, or not for now: one clear error, and service again after the cure.
+
+use std::time::Duration;
+
+use lingua_core::*;
+use lingua_store::{Layout, Store, StoreClock, StoreConfig, StoreError};
+use redis::cmd;
+
+use crate::dump::dump;
+use crate::servers::{Server, Servers};
+use crate::steps::capabilities;
+
+fn config(url: String) -> StoreConfig {
+    StoreConfig {
+        urls: vec![url],
+        layout: Layout::OneServer,
+        state: StateConfig::default(),
+        timeout: Duration::from_secs(20),
+        clock: StoreClock::Store,
+    }
+}
+
+async fn refusal(config: StoreConfig) -> StoreError {
+    match Store::connect(config).await {
+        Ok(_) => panic!("the store was taken"),
+        Err(error) => error,
+    }
+}
+
+fn register(name: &str) -> Op {
+    register_as(name, 1)
+}
+
+fn register_as(name: &str, kind: usize) -> Op {
+    Op::Register(Box::new(Register {
+        name: name.into(),
+        caps: capabilities(kind, PoolRule::AsrXTts),
+        max_jobs: 2,
+        owner: InstanceId(0),
+    }))
+}
+
+#[tokio::test]
+async fn addresses_that_are_none() {
+    let error = refusal(config("http://user:secret@host".to_owned())).await;
+    assert!(matches!(error, StoreError::Address { .. }), "{error}");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    let none = StoreConfig { urls: vec![], ..config(String::new()) };
+    assert!(matches!(refusal(none).await, StoreError::NoAddress));
+    let nobody = config("redis://127.0.0.1:1".to_owned());
+    assert!(matches!(refusal(nobody).await, StoreError::Unreachable(_)));
+}
+
+#[tokio::test]
+async fn rules_that_the_store_cannot_serve() {
+    let state = StateConfig { capacity: CapacityCheck::AsDocumented, ..StateConfig::default() };
+    let error = refusal(StoreConfig { state, ..config("redis://127.0.0.1:1".to_owned()) }).await;
+    assert!(matches!(error, StoreError::Rule(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_under_other_rules_or_of_an_older_schema() {
+    let mut servers = Servers::one();
+    drop(servers.store(&StateConfig::default()).await);
+    let other = StateConfig { pool_rule: PoolRule::FaceToFace, ..StateConfig::default() };
+    let error = refusal(servers.config(&other)).await;
+    assert!(matches!(error, StoreError::OtherRules { .. }), "{error}");
+    let old = "schema 0, one server, pool_rule asr-x-tts, shard_size 100";
+    let connection = &mut servers.connections[0];
+    cmd("SET").arg(lingua_store::keys::RULES).arg(old).exec(connection).unwrap();
+    let error = refusal(servers.config(&StateConfig::default())).await;
+    assert!(error.to_string().contains("schema 0"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_of_the_other_kind() {
+    let servers = Servers::one();
+    let cluster = StoreConfig { layout: Layout::Cluster, ..config(servers.servers[0].url()) };
+    let error = refusal(cluster).await;
+    let refused = matches!(error, StoreError::NoCluster | StoreError::Unreachable(_));
+    assert!(refused || matches!(error, StoreError::Script { .. }), "{error:?}");
+    let servers = Servers::cluster();
+    let error = refusal(config(servers.servers[0].url())).await;
+    assert!(matches!(error, StoreError::IsCluster | StoreError::NotReady(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_password() {
+    let mut server = Server::start(&["--requirepass", "right"]);
+    let url = server.url();
+    let wrong = url.replace("redis://", "redis://:wrong@");
+    let right = url.replace("redis://", "redis://:right@");
+    server.wait_for_port();
+    for bad in [url, wrong] {
+        let error = refusal(config(bad)).await;
+        assert!(matches!(error, StoreError::Credentials(_)), "{error:?}");
+    }
+    assert!(Store::connect(config(right)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_read_only_replica() {
+    let mut primary = Server::start(&[]);
+    drop(primary.connection());
+    let port = primary.url().rsplit(':').next().unwrap().to_owned();
+    let mut replica = Server::start(&["--replicaof", &format!("127.0.0.1 {port}")]);
+    drop(replica.connection());
+    let error = refusal(config(replica.url())).await;
+    assert!(matches!(error, StoreError::ReadOnly), "{error:?}");
+}
+
+#[tokio::test]
+async fn memory_that_is_full() {
+    let mut servers = Servers::one();
+    let store = servers.store(&StateConfig::default()).await;
+    let now = Micros::secs(1);
+    let mut limit = |bytes: &str| {
+        let connection = &mut servers.connections[0];
+        cmd("CONFIG").arg("SET").arg("maxmemory").arg(bytes).exec(connection).unwrap();
+    };
+    limit("1");
+    let error = store.apply(now, &register("a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::OutOfMemory), "{error:?}");
+    limit("0");
+    let reply = store.apply(now, &register("a")).await.unwrap();
+    assert!(matches!(reply, Reply::Registered(Ok(NodeRef { generation: 1, .. }))), "{reply:?}");
+}
+
+#[tokio::test]
+async fn scripts_that_a_server_has_forgotten() {
+    let mut servers = Servers::one();
+    let store = servers.store(&StateConfig::default()).await;
+    cmd("SCRIPT").arg("FLUSH").exec(&mut servers.connections[0]).unwrap();
+    for generation in 1..3 {
+        let reply = store.apply(Micros::secs(1), &register("a")).await.unwrap();
+        let Reply::Registered(Ok(node)) = reply else { panic!("{reply:?}") };
+        assert_eq!(node.generation, generation);
+    }
+    assert_eq!(store.counts().reloads(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_in_time() {
+    let mut servers = Servers::one();
+    let timeout = Duration::from_millis(200);
+    let config = StoreConfig { timeout, ..config(servers.servers[0].url()) };
+    let store = Store::connect(config).await.unwrap();
+    let pause = cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").clone();
+    pause.exec(&mut servers.connections[0]).unwrap();
+    let error = store.apply(Micros::secs(1), &register("a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::TimedOut(_)), "{error:?}");
+    cmd("CLIENT").arg("UNPAUSE").exec(&mut servers.connections[0]).unwrap();
+    // How soon it answers again depends on the machine; that it does must not.
+    while store.apply(Micros::secs(1), &register("a")).await.is_err() {}
+}
+
+#[tokio::test]
+async fn a_pair_without_room_and_a_maximum_out_of_range() {
+    let state = StateConfig { shard_size: 1, ..StateConfig::default() };
+    for mut servers in [Servers::one(), Servers::cluster()] {
+        let store = servers.store(&state).await;
+        let mut embedded = State::new(state.clone());
+        let now = Micros::secs(1);
+        // The first node speaks other languages, until it wants those that have no room.
+        let mut ops = vec![register_as("first", 3)];
+        ops.extend((0..=Shards::MAX).map(|n| register(&format!("node-{n}"))));
+        ops.push(register("first"));
+        for (at, op) in ops.iter().enumerate() {
+            let expected = format!("{:?}", embedded.apply(now, op));
+            let stored = format!("{:?}", store.apply(now, op).await.unwrap());
+            assert_eq!(stored, expected);
+            assert_eq!(stored.contains("PairFull"), at > Shards::MAX);
+        }
+        assert_eq!(dump(&mut servers.connections, now), embedded.dump(now));
+    }
+}

@@ -1,0 +1,12 @@
+//! The store against real servers.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod bad_contents;
+mod bad_servers;
+mod conformance;
+mod drive;
+mod dump;
+mod mutants;
+mod servers;
+mod steps;
+mod story;
