@@ -300,8 +300,7 @@ fn a_plan_of_duties_shows_limits_and_the_deaths_they_survive() {
         let found = told.lines().any(|line| line.split_whitespace().eq(cells.iter().copied()));
         assert!(found, "{cells:?} is missing:\n{told}");
     };
-    let (told, warned) =
-        plan(&["--jobs", "10", "--instances", "5", "--tolerance", "1,1,2,3,4"]);
+    let (told, warned) = plan(&["--jobs", "10", "--instances", "5", "--tolerance", "1,1,2,3,4"]);
     for limits in [["1..2", "1", "3", "7"], ["3", "2", "4", "6"], ["4", "3", "6", "4"]] {
         row(&told, &limits);
     }

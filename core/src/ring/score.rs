@@ -46,8 +46,8 @@ fn minus_log2(hash: u64) -> u64 {
     let at = (fraction >> (64 - TABLE_BITS)) as usize;
     let within = (fraction << TABLE_BITS) >> 32;
     let (low, high) = (u64::from(TABLE[at]), table_end(at + 1));
-    let log2 = low + ((high - low) * within >> 32);
-    (u64::from(zeros) + 1 << 32) - log2
+    let log2 = low + (((high - low) * within) >> 32);
+    ((u64::from(zeros) + 1) << 32) - log2
 }
 
 /// The last entry is 1, which its 32 bits cannot hold.
@@ -64,7 +64,7 @@ const fn log2_table() -> [u32; (1 << TABLE_BITS) + 1] {
         let mut x = one + ((i as u128) << (62 - TABLE_BITS));
         let mut bit = 0;
         while bit < 32 {
-            x = x * x >> 62;
+            x = (x * x) >> 62;
             table[i] <<= 1;
             if x >= one << 1 {
                 x >>= 1;

@@ -17,7 +17,7 @@ use fingerprint::fingerprint;
 use world::{Life, World};
 
 /// How a state came about, for the message.
-struct Trail(Action, Option<Rc<Trail>>);
+struct Trail(Action, Option<Rc<Self>>);
 
 #[derive(Debug, Default)]
 struct Found {
