@@ -18,7 +18,7 @@ enum Step {
     HearLate(u8),
     HearTwice(u8),
     LoseEvent(u8),
-    LoseStep(u8),
+    LoseOp(u8),
     LoseReply(u8),
     Crash(u8),
     Restart(u8),
@@ -44,7 +44,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, u32)>> {
         2 => i.prop_map(Step::HearLate),
         1 => i.prop_map(Step::HearTwice),
         2 => i.prop_map(Step::LoseEvent),
-        1 => i.prop_map(Step::LoseStep),
+        1 => i.prop_map(Step::LoseOp),
         1 => i.prop_map(Step::LoseReply),
         1 => i.prop_map(Step::Crash),
         2 => i.prop_map(Step::Restart),
@@ -241,7 +241,7 @@ impl World {
                 }
             }
             Step::LoseEvent(i) => drop(self.seats[at(i)].events.pop_front()),
-            Step::LoseStep(i) => drop(self.seats[at(i)].ops.pop_front()),
+            Step::LoseOp(i) => drop(self.seats[at(i)].ops.pop_front()),
             Step::LoseReply(i) => drop(self.seats[at(i)].replies.pop_front()),
             Step::Crash(i) => {
                 self.seats[at(i)] = self.seat(at(i));
@@ -255,7 +255,7 @@ impl World {
             Step::Drain(i, on) => {
                 let instance = InstanceId(at(i) as u16);
                 let op = match on {
-                    true => Op::Drain { instance, force: word % 4 == 0 },
+                    true => Op::Drain { instance, force: word.is_multiple_of(4) },
                     false => Op::EndDrain(instance),
                 };
                 self.apply(&op);
