@@ -54,6 +54,15 @@ fn the_first_command_tells_all_and_leaves_its_files() {
     assert_eq!(same.status.code(), Some(0), "{}{}", text(&same.stdout), text(&same.stderr));
 }
 
+#[test]
+fn a_search_never_loads_another_machine() {
+    let file = scenario("live/capacity.toml");
+    let args = ["capacity", file.to_str().unwrap(), "--live", "--target", "ws://192.0.2.1:5010"];
+    let out = lingua(Path::new("."), &args);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stdout));
+    assert!(text(&out.stderr).contains("192.0.2.1 is not this machine"), "{}", text(&out.stderr));
+}
+
 /// Small enough for any machine.
 const LOAD: &str = r#"
 title = "small load"

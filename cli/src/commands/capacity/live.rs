@@ -1,6 +1,6 @@
 //! `lingua capacity --live`: the largest load over real sockets, beside the simulated one.
 
-use lingua_loadgen::{Options, Program, Target};
+use lingua_loadgen::{Address, LoadError, Options, Program, Target};
 use lingua_reports::files::WriteError;
 use lingua_reports::number::percent;
 use lingua_reports::run::Verdict;
@@ -18,6 +18,7 @@ pub(super) fn run(
     loaded: &Loaded,
     combinations: &[Combination],
 ) -> Result<Code, Failure> {
+    keep_from_harm(args)?;
     let several = combinations.iter().any(|combination| combination.instances > 1);
     if several || (args.target.is_some() && combinations.len() > 1) {
         return Err(Failure::Usage(
@@ -72,6 +73,19 @@ fn measure(
         Ok(run)
     })?;
     Ok((found, beyond))
+}
+
+/// A search ends where the scheduler breaks, so nobody else's is ever its target.
+fn keep_from_harm(args: &Capacity) -> Result<(), Failure> {
+    let Some(url) = &args.target else { return Ok(()) };
+    let address = Address::resolve(url).map_err(LoadError::from)?.socket.ip();
+    if address.is_loopback() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--target {url}: {address} is not this machine, and a search overloads what it searches; \
+         run it where a scheduler of your own runs"
+    )))
 }
 
 /// The scheduler that was named, or one with this scenario's rules.
