@@ -237,16 +237,12 @@ impl World {
         let at = |i: u8| usize::from(i) % n;
         match step {
             Step::Wait(ms) => self.now = self.now + Micros::millis(u64::from(ms)),
-            Step::Tick(i) => {
-                if self.seats[at(i)].claimer.next_deadline() <= self.now {
-                    self.tell(at(i), word, Input::Tick)?;
-                }
+            Step::Tick(i) if self.seats[at(i)].claimer.next_deadline() <= self.now => {
+                self.tell(at(i), word, Input::Tick)?;
             }
             Step::Exec(i) => self.exec(at(i)),
-            Step::Reply(i) => {
-                if !self.seats[at(i)].is_frozen {
-                    self.reply(at(i), word)?;
-                }
+            Step::Reply(i) if !self.seats[at(i)].is_frozen => {
+                self.reply(at(i), word)?;
             }
             Step::Hear(i) => self.hear(at(i), 0, word)?,
             Step::HearLate(i) => self.hear(at(i), 1, word)?,
