@@ -118,6 +118,12 @@ impl Failure {
     }
 }
 
+/// A line for the person beside the output; whoever has closed standard error wants none.
+pub(crate) fn tell(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Prints, and ends quietly when nobody reads any more.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;

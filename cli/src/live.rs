@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use lingua_loadgen::{Snapshot, Watcher};
 use lingua_reports::number::{count, decimal};
 
+use crate::failure::tell;
+
 /// Plain lines come so far apart.
 const PLAIN: Duration = Duration::from_secs(10);
 
@@ -31,7 +33,7 @@ impl Watcher for Live {
             let _ = std::io::stderr().flush();
         } else if self.last.is_none_or(|last| last.elapsed() >= PLAIN) {
             self.last = Some(Instant::now());
-            eprintln!("{line}");
+            tell(&line);
         }
     }
 }

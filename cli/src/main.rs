@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
-use failure::{Code, Failure};
+use failure::{Code, Failure, tell};
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(code) => code.into(),
         Err(Failure::BrokenPipe) => Code::Fine.into(),
         Err(failure) => {
-            eprintln!("{failure}");
+            tell(&failure.to_string());
             failure.code().into()
         }
     }

@@ -7,7 +7,7 @@ use lingua_scenarios::Scenario;
 use lingua_sim::{Finished, simulate_traced};
 
 use crate::args::Sim;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::progress::Bar;
 
 /// Runs a scenario; the text tells where its trace is, and is empty without one.
@@ -29,12 +29,12 @@ pub(crate) fn simulate(
     let (finished, traced) = run?;
     drop(bar);
     if traced.left_out > 0 {
-        eprintln!(
+        tell(&format!(
             "warning: the trace is full: {} events left out after the first {}; raise \
              --trace-limit or shorten the run with --set duration=…",
             number::count(traced.left_out),
             number::count(traced.events)
-        );
+        ));
     }
     let events = number::count(traced.events);
     let told = format!("trace: {} ({events} events, open it at ui.perfetto.dev)\n", path.display());

@@ -16,6 +16,10 @@ const BUSY: f64 = 0.95;
 /// Share of the time in want of a processor that explains a late generator.
 const STARVED: f64 = 0.1;
 
+/// Times the limit of most frames at which a single one is too late: a generator that stands still
+/// for a second delays too few frames to show in a percentile.
+const STALL: f64 = 20.0;
+
 /// Judges a run that is complete but for its verdict. `stopped`: why it ended early, if it did.
 pub(crate) fn judge(
     run: &mut Run,
@@ -157,6 +161,10 @@ fn unsound(run: &Run, load: &Load, lag_max_ms: f64) -> Vec<String> {
     if load.own_lag_p99_ms > lag_max_ms {
         let late = decimal(load.own_lag_p99_ms);
         why.push(format!("send lag: 1 % of frames left {late} ms late or more{}", cause(load)));
+    }
+    if load.own_lag_max_ms > STALL * lag_max_ms {
+        let late = decimal(load.own_lag_max_ms);
+        why.push(format!("stall: the generator stood still for {late} ms{}", cause(load)));
     }
     if load.generator_cpu.is_some_and(|busy| busy > BUSY) {
         let busy = percent(load.generator_cpu.unwrap_or(0.0));

@@ -8,7 +8,7 @@ use lingua_reports::run::{
     StoreLoad, Verdict,
 };
 use lingua_reports::summary;
-use lingua_scenarios::{Loaded, Scenario};
+use lingua_scenarios::{Loaded, Scenario, name_of};
 
 use crate::observer::Observer;
 use crate::{Options, Target, judge, plan};
@@ -120,7 +120,7 @@ fn setting(
         ("scheduler".to_owned(), target),
     ]);
     if matches!(options.target, Target::Own(_)) {
-        setting.insert("policy".to_owned(), format!("{:?}", scenario.scheduler.policy));
+        setting.insert("policy".to_owned(), name_of(scenario.scheduler.policy));
     }
     if options.speed != 1.0 {
         setting.insert("speed".to_owned(), options.speed.to_string());
@@ -181,6 +181,7 @@ fn load(observer: &Observer, measured: Measured, shard: load::Shard, duration_s:
         freezes: observer.freezes,
         skew: observer.skew(),
         own_lag_p99_ms: observer.latencies.own_lag_p99() as f64 / 1e6,
+        own_lag_max_ms: observer.latencies.own_lag_max() as f64 / 1e6,
         generator_cpu: measured.cpu,
         generator_starved: measured.starved,
         kib_per_socket: measured.kib_per_socket,

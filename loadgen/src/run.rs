@@ -149,7 +149,9 @@ impl Watch<'_> {
         let interrupted = interrupted();
         tokio::pin!(interrupted);
         let work = async {
-            self.connect().await;
+            if !self.connect().await {
+                return;
+            }
             measured.kib_per_socket = self.kib_per_socket(&before);
             sleep(options.profile.warm_up().max(until(options.start_at))).await;
             self.plan(scenario, &mut measured).await;
@@ -170,21 +172,23 @@ impl Watch<'_> {
         Ok(measured)
     }
 
-    /// Waits until all sockets are open.
-    async fn connect(&mut self) {
+    /// Waits until all sockets are open; tells whether any is.
+    async fn connect(&mut self) -> bool {
         let start = Instant::now();
         let mut told = 0;
         while start.elapsed() < CONNECT {
             let (nodes, sessions) = self.context.ledger.books();
             let open = nodes.held + sessions.held;
-            if nodes.held >= self.wanted.nodes && sessions.held >= self.wanted.sessions
-                || open == 0 && start.elapsed() > UNREACHABLE
-            {
-                return;
+            if nodes.held >= self.wanted.nodes && sessions.held >= self.wanted.sessions {
+                return true;
+            }
+            if open == 0 && start.elapsed() > UNREACHABLE {
+                return false;
             }
             told = self.tell(told, NEVER);
             sleep(LOOK).await;
         }
+        true
     }
 
     fn kib_per_socket(&self, before: &Gauge) -> Option<f64> {

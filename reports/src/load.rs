@@ -34,6 +34,8 @@ pub struct Load {
     pub skew: Skew,
     /// How late 99 % of frames left by the generator's own fault, at most, in milliseconds.
     pub own_lag_p99_ms: f64,
+    /// How late the latest frame left by the generator's own fault, in milliseconds.
+    pub own_lag_max_ms: f64,
     /// The generator's own share of one core, time average; absent: the system does not tell.
     pub generator_cpu: Option<f64>,
     /// Share of the time that the generator waited for a core; absent: the system does not tell.

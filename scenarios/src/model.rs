@@ -83,3 +83,10 @@ pub enum Plant {
     I7,
     I9,
 }
+
+/// A setting as it is written in a scenario file, such as `sample-scan`; of settings that are one
+/// word.
+pub fn name_of(setting: impl Serialize) -> String {
+    let value = serde_json::to_value(setting).unwrap_or_default();
+    value.as_str().unwrap_or("?").to_owned()
+}

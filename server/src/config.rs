@@ -1,12 +1,14 @@
 //! What an operator may set.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use lingua_core::instance::InstanceConfig;
 use lingua_core::{Features, Needs, Pair, StateConfig};
 use lingua_protocol::ServiceType;
 
-use crate::access::Access;
+use crate::ServeError;
+use crate::access::{Access, Kind, Rule};
 use crate::logs::LogConfig;
 use crate::profile::bits;
 
@@ -119,6 +121,19 @@ impl Default for Limits {
 }
 
 impl Config {
+    /// Whether a server may listen there: nobody on another machine opens a socket without a token.
+    ///
+    /// # Errors
+    /// The address is reached from other machines, and one kind of socket is open to anybody.
+    pub fn check_reach(&self, address: SocketAddr) -> Result<(), ServeError> {
+        let open = |kind: &Kind| matches!(self.access.rule(*kind), Rule::Open);
+        let found = [Kind::Session, Kind::Node].into_iter().find(open);
+        match found.filter(|_| !address.ip().is_loopback()) {
+            Some(kind) => Err(ServeError::NoToken { address, kind }),
+            None => Ok(()),
+        }
+    }
+
     /// What a job of a pair needs.
     pub(crate) fn needs(&self, pair: Pair) -> Needs {
         let services = [ServiceType::Asr, ServiceType::Nmt, ServiceType::Tts];

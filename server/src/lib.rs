@@ -57,9 +57,9 @@ pub enum ServeError {
     Logs(io::Error),
     /// Other machines could open sockets without a token.
     #[error(
-        "{address} is reached from other machines, and a {} socket needs no token: set one, or \
-         listen on 127.0.0.1",
-        .kind.name()
+        "{address} is reached from other machines, and a {kind} socket needs no token: set \
+         {kind}_token or {kind}_jwt_key, or listen on 127.0.0.1",
+        kind = .kind.name()
     )]
     NoToken {
         /// The address.
@@ -105,13 +105,7 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
-    let address = listener.local_addr()?;
-    let open = |kind: &Kind| matches!(config.access.rule(*kind), Rule::Open);
-    if !address.ip().is_loopback()
-        && let Some(kind) = [Kind::Session, Kind::Node].into_iter().find(open)
-    {
-        return Err(ServeError::NoToken { address, kind });
-    }
+    config.check_reach(listener.local_addr()?)?;
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);

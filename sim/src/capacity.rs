@@ -48,7 +48,7 @@ pub fn combinations(scenario: &Scenario) -> Vec<Combination> {
         for &policy in &policies {
             for &instances in &or_own(&plan.instances, scenario.scheduler.instances) {
                 let mut overrides = node_counts(scenario, nodes, total);
-                overrides.push(format!("scheduler.policy={}", crate::setup::name_of(policy)));
+                overrides.push(format!("scheduler.policy={}", lingua_scenarios::name_of(policy)));
                 overrides.push(format!("scheduler.instances={instances}"));
                 if instances > 1 {
                     overrides.push("scheduler.store=redis".to_owned());

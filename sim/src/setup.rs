@@ -231,8 +231,24 @@ pub(crate) fn capabilities(
     })
 }
 
-/// A setting as it is written in a scenario file.
-pub(crate) fn name_of(setting: impl serde::Serialize) -> String {
-    let value = serde_json::to_value(setting).unwrap_or_default();
-    value.as_str().unwrap_or("?").to_owned()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_called_as_in_scenario_files() {
+        for written in [
+            file::Policy::SampleReserve,
+            file::Policy::SampleScan,
+            file::Policy::PowerOfD,
+            file::Policy::LeastConnections,
+            file::Policy::TwoLevelRandom,
+            file::Policy::FirstOnline,
+            file::Policy::FirstOnlineSorted,
+            file::Policy::RoundRobin,
+        ] {
+            let scheduler = file::Scheduler { policy: written, ..file::Scheduler::default() };
+            assert_eq!(policy(&scheduler).name(), file::name_of(written));
+        }
+    }
 }

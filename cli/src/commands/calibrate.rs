@@ -4,7 +4,7 @@ use lingua_loadgen::calibrate::{Calibration, calibrate};
 use lingua_loadgen::{Program, Target};
 
 use crate::args::Calibrate;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 use crate::machine;
 
 /// Parts of a dispatch that cannot be told apart from outside.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
         None => own()?,
     };
     let place = args.target.as_deref().unwrap_or("a server of its own");
-    eprintln!("measuring {place}, about a minute");
+    tell(&format!("measuring {place}, about a minute"));
     let found = calibrate(&target)?;
     let latencies = args.out.with_extension("node-latency.csv");
     let name = latencies.file_name().unwrap_or_default().to_string_lossy();

@@ -1,7 +1,7 @@
 //! `lingua check` and `lingua schema`.
 
 use crate::args::File;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 
 pub(crate) fn run(args: &File) -> Result<Code, Failure> {
     let loaded = args.load()?;
@@ -11,7 +11,7 @@ pub(crate) fn run(args: &File) -> Result<Code, Failure> {
     let slots: u64 =
         scenario.nodes.iter().map(|g| u64::from(g.count) * u64::from(g.max_jobs)).sum();
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     print(&format!(
         "{} is fine: {nodes} nodes, {slots} slots, {} session groups, {} arrival groups, \

@@ -7,7 +7,7 @@ use lingua_reports::number;
 use lingua_reports::table::{Align, Cell, Table};
 
 use crate::args::ClaimPlan;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 
 /// With fewer, one death and one drain leave nobody.
 const INSTANCES_ADVISED: usize = 3;
@@ -17,11 +17,11 @@ const DEATHS_SHOWN: usize = 16;
 pub(crate) fn run(args: &ClaimPlan) -> Result<Code, Failure> {
     let plan = Plan::new(args.jobs, args.instances, &args.tolerance)?;
     if args.instances < INSTANCES_ADVISED {
-        eprintln!(
+        tell(&format!(
             "warning: {}: deploy at least {INSTANCES_ADVISED}, so that one may die while another \
              drains",
             number::counted(args.instances as u64, "instance")
-        );
+        ));
     }
     print(&format!(
         "{} duties over {}, {:.1} each if they were even\n\n",

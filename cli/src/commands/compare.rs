@@ -9,7 +9,7 @@ use lingua_reports::run::{Kind, Run, Verdict};
 use lingua_reports::{files, number};
 
 use crate::args::Compare;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 
 pub(crate) fn run(args: &Compare) -> Result<Code, Failure> {
     let limits = args.max_regress.iter().map(|limit| limit.parse());
@@ -74,6 +74,6 @@ fn warn(path: &Path, runs: &[Run]) {
             Verdict::Void => "is void",
             Verdict::InvariantBroken => "ended with a broken invariant",
         };
-        eprintln!("warning: {}, seed {} {what}: do not trust it", path.display(), run.seed);
+        tell(&format!("warning: {}, seed {} {what}: do not trust it", path.display(), run.seed));
     }
 }

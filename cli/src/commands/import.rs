@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use crate::args::Import;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 
 pub(crate) fn run(args: &Import) -> Result<Code, Failure> {
     let wrong = |path: &std::path::Path, error: std::io::Error| {
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Import) -> Result<Code, Failure> {
     let imported =
         lingua_scenarios::import(BufReader::new(file)).map_err(|error| wrong(&args.file, error))?;
     for note in &imported.notes {
-        eprintln!("note: {note}");
+        tell(&format!("note: {note}"));
     }
     if imported.calls == 0 || imported.nodes == 0 {
         return Err(Failure::Usage(format!(

@@ -10,14 +10,14 @@ use lingua_reports::{files, junit, terminal};
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::args::{Audio, Load, Profile};
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 use crate::live::Live;
 use crate::machine;
 
 pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
     let loaded = args.file.load()?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     let dir = out_dir(args, &loaded);
     let mut options = Options {
@@ -122,7 +122,7 @@ fn keep_from_harm(args: &Load, scenario: &Scenario, options: &mut Options) -> Re
         decimal(rate),
         scenario.duration
     );
-    eprintln!("{asked}");
+    tell(&asked);
     if args.yes {
         return Ok(());
     }

@@ -32,11 +32,13 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         // Whoever reads that it serves may order it to stop at once.
         let stop = ordered_to_stop();
         let address = listener.local_addr().map_err(ServeError::Listen)?;
+        // Before anybody reads that it serves.
+        config.check_reach(address)?;
         print(&format!(
-            "serving on {address}: policy {:?}\n\
+            "serving on {address}: policy {}\n\
              nodes: ws://{address}/ws/node   clients: ws://{address}/ws/session   \
              dashboard: http://{address}/dashboard\n{}",
-            config.instance.policy,
+            config.instance.policy.name(),
             settings.shown(),
         ))?;
         serve(config, listener, stop).await?;

@@ -10,7 +10,7 @@ use lingua_scenarios::{Loaded, Scenario};
 use lingua_sim::{Broken, Finished, shrink, simulate_all, swarm};
 
 use crate::args::Sim;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 use crate::machine;
 use crate::progress::Bar;
 use crate::trace;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Sim) -> Result<Code, Failure> {
     }
     let loaded = Scenario::load(&args.file.file, &overrides)?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     let variants = loaded.variants()?;
     if let Some(name) = &args.variant {

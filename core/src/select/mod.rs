@@ -52,6 +52,20 @@ pub enum SetOrder {
 }
 
 impl Policy {
+    /// Its name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SampleReserve => "sample-reserve",
+            Self::SampleScan => "sample-scan",
+            Self::PowerOfD(_) => "power-of-d",
+            Self::LeastConnections(_) => "least-connections",
+            Self::TwoLevelRandom => "two-level-random",
+            Self::FirstOnline(SetOrder::Set) => "first-online",
+            Self::FirstOnline(SetOrder::Sorted) => "first-online-sorted",
+            Self::RoundRobin => "round-robin",
+        }
+    }
+
     /// Whether a dispatch ends with a walk of the free index.
     pub fn scans(self) -> bool {
         match self {

@@ -42,6 +42,11 @@ impl Latencies {
         self.own_lag.value_at_quantile(0.99)
     }
 
+    /// How late the latest chunk was by the generator's own fault.
+    pub(crate) fn own_lag_max(&self) -> Nanos {
+        self.own_lag.max()
+    }
+
     pub(super) fn dispatched(&mut self, span: Nanos, hangover: Nanos) {
         summary::record_ns(&mut self.dispatch, span);
         summary::record_ns(&mut self.dispatch_net, span.saturating_sub(hangover));

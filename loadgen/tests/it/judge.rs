@@ -1,5 +1,7 @@
 //! Each planted fault is named in the report with its count, and the verdict is right.
 
+use std::time::Duration;
+
 use lingua_reports::run::{Run, Verdict};
 
 use crate::bench::load;
@@ -165,4 +167,16 @@ async fn a_target_that_is_not_there_makes_a_run_void() {
     let run = load(url, TALK, |_| {}).await;
     assert_eq!(run.verdict, Verdict::Void);
     assert!(run.reasons[0].contains("unreachable target"), "{:?}", run.reasons);
+    assert_eq!(run.jobs.offered, 0, "the plan does not begin");
+}
+
+#[tokio::test]
+async fn a_generator_that_is_late_makes_a_run_void() {
+    let scheduler = Faulty::start_at(&[], Pace::brisk()).await;
+    let none = |options: &mut lingua_loadgen::Options| options.lag_max = Duration::from_nanos(1);
+    let run = load(scheduler.url(), TALK, none).await;
+    assert_eq!(run.verdict, Verdict::Void);
+    for told in ["send lag: 1 % of frames", "stall: the generator stood still"] {
+        assert!(run.reasons.iter().any(|why| why.starts_with(told)), "{:?}", run.reasons);
+    }
 }

@@ -125,6 +125,7 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             sigmas: worst(|load| load.skew.sigmas),
         },
         own_lag_p99_ms: worst(|load| load.own_lag_p99_ms),
+        own_lag_max_ms: worst(|load| load.own_lag_max_ms),
         generator_cpu: known(|load| load.generator_cpu),
         generator_starved: known(|load| load.generator_starved),
         kib_per_socket: known(|load| load.kib_per_socket),

@@ -3,7 +3,7 @@
 use super::axes::{Axes, HEIGHT, Labels, Part, Scale, WIDTH};
 use super::palette::{BLUE, PURPLE};
 use super::{Figure, PlotError, nothing, pen};
-use crate::run::{Artifacts, Sample};
+use crate::run::{Artifacts, Kind, Sample};
 use crate::timeseries::thin;
 
 const TITLE: &str = "Utilisation over time";
@@ -17,16 +17,24 @@ pub(super) fn figure(artifacts: &Artifacts) -> Result<Figure, PlotError> {
     Ok(Figure {
         name: "utilisation",
         title: TITLE,
-        caption: "Whichever line comes nearer to 100 % gives way first: the slots of the nodes, or \
-                  the busiest scheduler instance.",
+        caption: match artifacts.run.kind {
+            Kind::Sim => {
+                "Whichever line comes nearer to 100 % gives way first: the slots of the nodes, or \
+                 the busiest scheduler instance."
+            }
+            Kind::Load => "The nearer it comes to 100 %, the sooner jobs find no slot.",
+        },
         svg,
     })
 }
 
 fn draw(artifacts: &Artifacts) -> Result<String, PlotError> {
     let rows = thin(&artifacts.timeseries, 300);
+    // How busy a scheduler is cannot be seen from outside.
+    let inside = artifacts.run.kind == Kind::Sim;
     let legend = [("slots", BLUE), ("busiest scheduler instance", PURPLE)];
-    let labels = Labels { title: TITLE, x: "time, s", y: "busy share", legend: &legend };
+    let legend = if inside { &legend[..] } else { &legend[..1] };
+    let labels = Labels { title: TITLE, x: "time, s", y: "busy share", legend };
     let end = rows.last().map_or(1.0, |s| s.t_s);
     // Overselling can push the share above 100 %.
     let most = rows.iter().map(|s| s.utilisation * 100.0).fold(100.0, f64::max);
@@ -43,6 +51,9 @@ fn draw(artifacts: &Artifacts) -> Result<String, PlotError> {
         outline.extend([(slots[slots.len() - 1].0, axes.bottom), (slots[0].0, axes.bottom)]);
         pen.area(&outline, BLUE, 0.12)?;
         pen.line(&slots, BLUE, 1.75)?;
-        pen.line(&line(|s| s.scheduler_busy), PURPLE, 1.75)
+        if inside {
+            pen.line(&line(|s| s.scheduler_busy), PURPLE, 1.75)?;
+        }
+        Ok(())
     })
 }

@@ -9,11 +9,10 @@ use lingua_reports::run::{
     ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
 };
 use lingua_reports::{facts, stats, summary, theory};
-use lingua_scenarios::{Basis, Scenario, WhenFull};
+use lingua_scenarios::{Basis, Scenario, WhenFull, name_of};
 
 use crate::limits::Used;
 use crate::record::standard_error;
-use crate::setup::name_of;
 use crate::world::{Event, World};
 use crate::{Broken, Finished};
 

@@ -10,7 +10,7 @@ use lingua_sim::capacity::{Combination, Largest, search, search_by};
 
 use crate::args::Capacity;
 use crate::commands::load::own_server;
-use crate::failure::{Code, Failure, print};
+use crate::failure::{Code, Failure, print, tell};
 use crate::live::Live;
 
 pub(super) fn run(
@@ -66,7 +66,7 @@ fn measure(
         let run = lingua_loadgen::run(changed, &options, &mut Live::new())?.run;
         let value = changes.last().map_or("", String::as_str);
         let (word, _) = lingua_reports::facts::verdict(run.verdict);
-        eprintln!("{value}: {word}, {} refused", percent(run.refused_ratio));
+        tell(&format!("{value}: {word}, {} refused", percent(run.refused_ratio)));
         if run.verdict != Verdict::Ok {
             beyond = run.reasons.join("; ");
         }
