@@ -17,8 +17,6 @@ use crate::socket::{ConnectError, Socket};
 
 /// Handshakes at once: a scheduler's backlog is short.
 const HANDSHAKES: usize = 64;
-/// Sockets from one source address: fewer than the ports that a system gives one.
-pub(crate) const SOCKETS_PER_ADDRESS: u32 = 20_000;
 
 /// How far the run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) shard: Shard,
     /// Length of the plan.
     pub(crate) duration: Nanos,
+    nodes: u32,
+    sockets_per_address: u32,
     talkers: AtomicU32,
     later: AtomicU32,
     observer: Mutex<Observer>,
@@ -68,6 +68,10 @@ pub(crate) struct Setup {
     pub(crate) speed: f64,
     pub(crate) shard: Shard,
     pub(crate) duration: Nanos,
+    /// Nodes of the run: sessions have their source addresses after theirs.
+    pub(crate) nodes: u32,
+    /// Sockets that one source address has ports for.
+    pub(crate) sockets_per_address: u32,
     pub(crate) observer: Observer,
     pub(crate) base: String,
     pub(crate) target: SocketAddr,
@@ -88,6 +92,8 @@ impl Context {
             speed: of.speed,
             shard: of.shard,
             duration: of.duration,
+            nodes: of.nodes,
+            sockets_per_address: of.sockets_per_address,
             observer: Mutex::new(of.observer),
             base: of.base,
             target: of.target,
@@ -125,7 +131,10 @@ impl Context {
             Kind::Node => "/ws/node",
             Kind::Session => "/ws/session",
         };
-        let source = self.source(number);
+        let source = self.source(match kind {
+            Kind::Node => number,
+            Kind::Session => self.nodes.saturating_add(number),
+        });
         let opened = Socket::connect(&format!("{}{path}", self.base), self.target, source).await;
         match &opened {
             Ok(_) => self.ledger.established(kind),
@@ -140,8 +149,9 @@ impl Context {
             IpAddr::V4(address) if address.is_loopback() => address.octets(),
             _ => return None,
         };
-        let extra = number / SOCKETS_PER_ADDRESS;
-        (extra > 0).then(|| Ipv4Addr::new(a, b, c, d.saturating_add(extra as u8)).into())
+        let extra = number / self.sockets_per_address;
+        let last = u8::try_from(extra).unwrap_or(u8::MAX);
+        (extra > 0).then(|| Ipv4Addr::new(a, b, c, d.saturating_add(last)).into())
     }
 }
 

@@ -7,7 +7,7 @@ use lingua_reports::number::{count, decimal, percent};
 use lingua_reports::run::{Run, Verdict};
 use lingua_scenarios::{CapacityCheck, Policy, Preset, Scenario};
 
-use crate::{Options, Profile};
+use crate::{Options, Profile, plays};
 
 /// Planned utterances that must have been sent.
 const ACHIEVED: f64 = 0.99;
@@ -29,7 +29,7 @@ pub(crate) fn judge(
 ) {
     let profile = options.profile;
     let Some(load) = run.load.clone() else { return };
-    run.expectations = metrics::evaluate(run, &bounds(scenario, profile));
+    run.expectations = metrics::evaluate(run, &bounds(scenario, options));
     let mut void: Vec<String> = stopped.into_iter().collect();
     void.extend(unsound(run, &load, options.lag_max.as_secs_f64() * 1e3));
     let promises = Promises::of(scenario, profile);
@@ -188,14 +188,15 @@ fn cause(load: &Load) -> String {
 }
 
 /// The scenario's expectations, and those that every scheduler of ours must meet.
-fn bounds(scenario: &Scenario, profile: Profile) -> Vec<Bound> {
+fn bounds(scenario: &Scenario, options: &Options) -> Vec<Bound> {
     let bound = |expect: &lingua_scenarios::Expect| Bound {
         metric: expect.metric.clone(),
         min: expect.min,
         max: expect.max,
     };
     let mut bounds: Vec<Bound> = scenario.expect.iter().map(bound).collect();
-    if profile == Profile::Deployed || !scenario.faults.is_empty() {
+    let faulty = scenario.faults.iter().any(|fault| plays(fault, options));
+    if options.profile == Profile::Deployed || faulty {
         return bounds;
     }
     for metric in [FREEZES, NODES_DROPPED, SESSIONS_DROPPED, SKEWED] {

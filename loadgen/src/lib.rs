@@ -34,7 +34,7 @@ mod wire;
 use std::time::{Duration, SystemTime};
 
 use lingua_reports::run::Artifacts;
-use lingua_scenarios::Loaded;
+use lingua_scenarios::{Fault, FaultKind, Loaded, Scenario, name_of};
 
 pub use audio::Codec;
 pub use child::{ChildError, Program};
@@ -133,6 +133,25 @@ pub enum LoadError {
     /// The operating system.
     #[error("cannot start the load generator: {0}")]
     System(#[from] std::io::Error),
+}
+
+/// Whether a fault of a scenario is played over real sockets: those of nodes are, and crashes of a
+/// scheduler of the run's own.
+fn plays(fault: &Fault, options: &Options) -> bool {
+    let own = matches!(options.target, Target::Own(_));
+    fleet::strikes_nodes(fault) || fault.kind == FaultKind::InstanceCrash && own
+}
+
+/// What a run leaves out of a scenario, one sentence each.
+pub fn left_out(scenario: &Scenario, options: &Options) -> Vec<String> {
+    let faults = scenario.faults.iter().enumerate();
+    let faults = faults.filter(|(_, fault)| !plays(fault, options)).map(|(at, fault)| {
+        format!("faults.{at}: {} cannot be played over real sockets here", name_of(fault.kind))
+    });
+    let groups = scenario.sessions.iter().enumerate();
+    let rooms = groups.filter(|(_, group)| !group.listeners.is_empty());
+    let rooms = rooms.map(|(at, _)| format!("sessions.{at}.listeners: rooms are not played"));
+    faults.chain(rooms).collect()
 }
 
 /// Runs a scenario against a scheduler and judges it.

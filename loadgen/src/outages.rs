@@ -47,22 +47,25 @@ pub(crate) async fn suffer(
             let killed = context.clock.now();
             scheduler.kill();
             alarm.until(start + at + lasts).await;
-            if scheduler.restart().await.is_err() {
-                // Nobody answers any more: the accounts tell.
-                break;
-            }
+            let restarted = scheduler.restart().await;
             let up = context.clock.now();
-            while (held(context) as f64) < open as f64 * BACK {
-                sleep(LOOK).await;
-            }
-            let back = context.clock.now();
             let seconds = |span: Nanos| span as f64 / 1e9;
+            // Told before the wait, which the end of the run may cut off.
             outages.push(Outage {
                 at_s: seconds(killed - start),
                 down_s: seconds(up - killed),
                 sockets: open,
-                back_s: seconds(back - up),
+                back_s: None,
             });
+            if restarted.is_err() {
+                break;
+            }
+            while (held(context) as f64) < open as f64 * BACK {
+                sleep(LOOK).await;
+            }
+            if let Some(outage) = outages.last_mut() {
+                outage.back_s = Some(seconds(context.clock.now() - up));
+            }
         }
     }
     std::future::pending::<()>().await;

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use lingua_reports::load::Preflight;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::context::SOCKETS_PER_ADDRESS;
-
 /// Descriptors besides sockets: files, the runtime, standard streams.
 const DESCRIPTORS_BESIDE: u64 = 64;
 /// Addresses of one loopback network that are used at most.
 const ADDRESSES_MAX: u64 = 250;
+/// Sockets from one source address at most: some ports always belong to others.
+const SOCKETS_PER_ADDRESS: u64 = 20_000;
 /// Ports that a system gives out where it does not tell.
 const PORTS: u64 = 28_232;
 
@@ -30,13 +30,12 @@ pub(crate) fn prepare(sockets: u64, target: IpAddr) -> Preflight {
             descriptors_allowed = wanted;
         }
     }
-    let per_address = ports().min(u64::from(SOCKETS_PER_ADDRESS));
     let addresses = if target.is_loopback() && target.is_ipv4() { ADDRESSES_MAX } else { 1 };
     Preflight {
         descriptors_needed,
         descriptors_allowed,
         ports_needed: sockets,
-        ports_allowed: per_address * addresses,
+        ports_allowed: u64::from(sockets_per_address()) * addresses,
     }
 }
 
@@ -55,6 +54,11 @@ pub(crate) fn shortage(of: &Preflight) -> Option<String> {
              net.ipv4.ip_local_port_range or split the run with --shard"
         )
     })
+}
+
+/// Sockets that one source address has ports for.
+pub(crate) fn sockets_per_address() -> u32 {
+    ports().clamp(1, SOCKETS_PER_ADDRESS) as u32
 }
 
 /// Ports that the system gives to sockets of one source address.

@@ -41,6 +41,15 @@ impl Disguise {
         self.tag(&mut pair.tgt);
     }
 
+    /// A pair of private codes in the scenario's own languages again.
+    pub(crate) fn take_off(&self, pair: &mut Pair) {
+        for code in [&mut pair.src, &mut pair.tgt] {
+            if let Some((tag, _)) = self.0.iter().find(|(_, private)| *private == code) {
+                code.clone_from(tag);
+            }
+        }
+    }
+
     /// The scenario in private codes.
     pub(crate) fn put_on(&self, scenario: &mut Scenario) {
         for group in &mut scenario.nodes {
@@ -91,5 +100,8 @@ pair = "zh:en"
         let mut strange: Pair = "fr:zh".parse().unwrap();
         disguise.pair(&mut strange);
         assert_eq!(strange.to_string(), "qtz:qaa");
+        let mut pair = pair;
+        disguise.take_off(&mut pair);
+        assert_eq!(pair.to_string(), "zh:en");
     }
 }

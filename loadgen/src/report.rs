@@ -88,7 +88,7 @@ fn record(loaded: &Loaded, options: &Options, observer: &Observer, duration_s: f
         latency_ms: Latencies::default(),
         scheduler: SchedulerLoad {
             instances: 1,
-            heartbeats_per_s: observer.heartbeats as f64 / scenario.duration.secs_f64(),
+            heartbeats_per_s: observer.heartbeats as f64 / duration_s,
             ..SchedulerLoad::default()
         },
         store: StoreLoad::default(),

@@ -75,16 +75,22 @@ pub(crate) async fn run(
         speed: options.speed,
         shard: options.shard,
         duration: scenario.duration.nanos(),
+        nodes: u32::try_from(wanted.nodes).unwrap_or(u32::MAX),
+        sockets_per_address: preflight::sockets_per_address(),
         observer,
         base: address.base,
         target: address.socket,
     }));
-    let end = Watch { context: &context, wanted, deadline, watcher, disguise };
+    let end = Watch { context: &context, wanted, deadline, watcher, disguise: disguise.as_ref() };
     measured = end.whole(scenario, options, scheduler.as_mut(), measured).await?;
     if let Some(scheduler) = scheduler {
         scheduler.stop().await;
     }
-    let observer = std::mem::replace(&mut *context.observer(), Observer::new(scenario, deadline));
+    let mut observer =
+        std::mem::replace(&mut *context.observer(), Observer::new(scenario, deadline));
+    if let Some(disguise) = &disguise {
+        observer.pairs.iter_mut().for_each(|count| disguise.take_off(&mut count.pair));
+    }
     Ok(report::artifacts(loaded, options, observer, measured))
 }
 
@@ -131,7 +137,7 @@ struct Watch<'a> {
     wanted: Wanted,
     deadline: Nanos,
     watcher: &'a mut dyn Watcher,
-    disguise: Option<Disguise>,
+    disguise: Option<&'a Disguise>,
 }
 
 impl Watch<'_> {
@@ -145,7 +151,7 @@ impl Watch<'_> {
         let context = self.context.clone();
         let before = Gauge::read();
         fleet::start(&context, scenario);
-        talkers::start(&context, scenario, options, self.disguise.as_ref())?;
+        talkers::start(&context, scenario, options, self.disguise)?;
         let interrupted = interrupted();
         tokio::pin!(interrupted);
         let work = async {

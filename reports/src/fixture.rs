@@ -218,7 +218,7 @@ pub(crate) fn load() -> Load {
         skew: Skew { nodes: 1, sigmas: 7.2 },
         own_lag_p99_ms: 0.4,
         own_lag_max_ms: 3.1,
-        outages: vec![Outage { at_s: 30.0, down_s: 2.1, sockets: 1100, back_s: 8.4 }],
+        outages: vec![Outage { at_s: 30.0, down_s: 2.1, sockets: 1100, back_s: Some(8.4) }],
         preflight: Preflight {
             descriptors_needed: 1164,
             descriptors_allowed: 1024,

@@ -139,12 +139,12 @@ pub struct Skew {
 pub struct Outage {
     /// When it was killed, seconds from the start.
     pub at_s: f64,
-    /// Until it answered again, seconds.
+    /// Until it answered again, or until the run ended, seconds.
     pub down_s: f64,
     /// Sockets that it held.
     pub sockets: u64,
-    /// From then until 99 % of these were open again, seconds.
-    pub back_s: f64,
+    /// From then until 99 % of these were open again, seconds; absent: they never were.
+    pub back_s: Option<f64>,
 }
 
 /// Limits of the system.

@@ -172,10 +172,11 @@ fn judge(run: &mut Run, runs: &[&Run]) {
         run.reasons.extend(shard.reasons.iter().map(|reason| format!("shard {name}: {reason}")));
     }
     let has = |verdict| runs.iter().any(|shard| shard.verdict == verdict);
-    run.verdict = if has(Verdict::InvariantBroken) {
-        Verdict::InvariantBroken
-    } else if has(Verdict::Void) {
+    // In the order of a single run: what was not measured well has broken nothing.
+    run.verdict = if has(Verdict::Void) {
         Verdict::Void
+    } else if has(Verdict::InvariantBroken) {
+        Verdict::InvariantBroken
     } else if run.expectations.iter().all(|expectation| expectation.met) {
         Verdict::Ok
     } else {

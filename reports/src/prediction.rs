@@ -136,6 +136,8 @@ pub struct Prediction {
     pub scenario: String,
     /// Quantities, those that are judged first.
     pub quantities: Vec<Quantity>,
+    /// Both runs are measurements and nothing broke in them: else nothing can agree.
+    pub is_sound: bool,
     /// What the reader must know before he trusts the comparison, one sentence each.
     pub notes: Vec<String>,
     /// Percentile curves of both.
@@ -154,6 +156,7 @@ pub fn predict(predicted: &Artifacts, measured: &Artifacts) -> Result<Prediction
     Ok(Prediction {
         scenario: measured.run.scenario.name.clone(),
         quantities: quantities(&predicted.run, &measured.run),
+        is_sound: [&predicted.run, &measured.run].into_iter().all(is_sound),
         notes: notes(&predicted.run, &measured.run),
         figures: vec![
             curves("dispatch-net", "Dispatch net, predicted and measured", "dispatch_net")?,
@@ -212,6 +215,10 @@ fn quantities(predicted: &Run, measured: &Run) -> Vec<Quantity> {
     ]
 }
 
+fn is_sound(run: &Run) -> bool {
+    !matches!(run.verdict, Verdict::Void | Verdict::InvariantBroken)
+}
+
 fn notes(predicted: &Run, measured: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     notes.push(if predicted.arrivals_digest == measured.arrivals_digest {
@@ -226,7 +233,7 @@ fn notes(predicted: &Run, measured: &Run) -> Vec<String> {
     let costs = predicted.inputs.get("costs").map_or("unknown", String::as_str);
     notes.push(format!("The costs that the prediction stands on are {costs}."));
     for (side, run) in [("simulated", predicted), ("measured", measured)] {
-        if let Verdict::Void | Verdict::InvariantBroken = run.verdict {
+        if !is_sound(run) {
             let (word, _) = verdict(run.verdict);
             notes.push(format!("The {side} run's verdict is {word}: do not trust the comparison."));
         }
@@ -237,7 +244,8 @@ fn notes(predicted: &Run, measured: &Run) -> Vec<String> {
 impl Prediction {
     /// Whether every quantity that is judged agrees.
     pub fn agrees(&self) -> bool {
-        self.quantities.iter().all(|quantity| quantity.agreement() != Agreement::Differs)
+        self.is_sound
+            && self.quantities.iter().all(|quantity| quantity.agreement() != Agreement::Differs)
     }
 
     /// The quantities as a table; its CSV has every digit.
@@ -273,7 +281,9 @@ impl Prediction {
         let judged = self.quantities.iter().filter(|quantity| quantity.allowed.is_some());
         let wrong = judged.clone().filter(|q| q.agreement() == Agreement::Differs);
         let wrong: Vec<&str> = wrong.map(|quantity| quantity.name).collect();
-        if wrong.is_empty() {
+        if !self.is_sound {
+            "Nothing can be held against a run that is void or broken.".to_owned()
+        } else if wrong.is_empty() {
             format!("Prediction and measurement agree in all {} judged quantities.", judged.count())
         } else {
             format!("Prediction and measurement differ in: {}.", wrong.join(", "))

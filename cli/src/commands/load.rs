@@ -42,6 +42,9 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         ));
     }
     keep_from_harm(args, &loaded.scenario, &mut options)?;
+    for what in lingua_loadgen::left_out(&loaded.scenario, &options) {
+        tell(&format!("warning: {what}"));
+    }
     let started = Instant::now();
     let mut artifacts = lingua_loadgen::run(&loaded, &options, &mut Live::new())?;
     artifacts.machine = machine::describe(&artifacts.run, started.elapsed(), 1);

@@ -9,6 +9,7 @@ mod peers;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use lingua_reports::run::Verdict;
 use lingua_reports::summary::{latency_histogram, record_ns};
 use lingua_scenarios::{Basis, Costs, Dist, Dur, Loaded};
 use tokio::time::{Instant, sleep};
@@ -82,6 +83,12 @@ pub enum CalibrateError {
     /// A socket was closed.
     #[error("the scheduler closed a socket of the calibration; look at its log")]
     Closed,
+    /// The machine was too busy for a measurement that can be trusted.
+    #[error("a run of the calibration is void: {reasons}; try again when less runs beside it")]
+    Void {
+        /// Why.
+        reasons: String,
+    },
     /// The scheduler said no.
     #[error("the scheduler answered `{said}` where `{wanted}` was due")]
     Refused {
@@ -225,8 +232,11 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
 async fn dispatches(address: &Address, scenario: &str) -> Result<Histogram<u64>, CalibrateError> {
     let loaded: Loaded = scenario.parse().map_err(LoadError::Scenario)?;
     let options = Options::new(Target::Url(address.base.clone()));
-    let mut histograms = run::run(&loaded, &options, &mut Unwatched).await?.histograms;
-    let found = histograms.remove("dispatch_net").unwrap_or_else(latency_histogram);
+    let mut artifacts = run::run(&loaded, &options, &mut Unwatched).await?;
+    if artifacts.run.verdict == Verdict::Void {
+        return Err(CalibrateError::Void { reasons: artifacts.run.reasons.join("; ") });
+    }
+    let found = artifacts.histograms.remove("dispatch_net").unwrap_or_else(latency_histogram);
     if found.len() < 100 {
         return Err(CalibrateError::TooFew { count: found.len() });
     }

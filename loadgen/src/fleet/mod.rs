@@ -13,6 +13,8 @@ use crate::context::Context;
 use messages::Identity;
 use node::Node;
 
+pub(crate) use upsets::strikes_nodes;
+
 /// Starts all nodes of a scenario.
 pub(crate) fn start(context: &Arc<Context>, scenario: &Scenario) {
     let mut upsets = upsets::of_nodes(scenario, &context.streams).into_iter().zip(0..);

@@ -128,8 +128,7 @@ impl Node {
         let now = self.context.clock.now();
         let mut observer = self.context.observer();
         let account = &mut observer.nodes[self.number as usize];
-        account.connected = false;
-        account.hold(0, now);
+        account.disconnect(now);
     }
 
     /// Opens a socket and registers.
@@ -213,7 +212,9 @@ impl Node {
 
     /// When there is something to do, or something happens.
     fn due(&self, phase: &watch::Receiver<Phase>) -> Nanos {
-        let upset = self.upsets.front().map(|(at, _)| *at).into_iter().chain(self.leaves).min();
+        // Who works stays until the work is done.
+        let leaves = self.leaves.filter(|_| self.desk.held() == 0);
+        let upset = self.upsets.front().map(|(at, _)| *at).into_iter().chain(leaves).min();
         let upset = match (*phase.borrow(), upset) {
             (Phase::Running(start), Some(at)) => start.saturating_add(at.nanos()),
             _ => NEVER,
@@ -364,7 +365,7 @@ impl Node {
             if self.loses_beats > 0.0 && self.stream.uniform() < self.loses_beats {
                 return Some(());
             }
-            self.context.observer().heartbeats += 1;
+            self.context.observer().heartbeat(now);
             let beat = self.identity.heartbeat(self.desk.held(), self.desk.slots());
             socket.send(beat?).await.ok()?;
         }

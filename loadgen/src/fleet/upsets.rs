@@ -1,7 +1,7 @@
 //! What befalls a node by the scenario's faults, and by its own coming and going.
 
 use lingua_scenarios::streams::{Purpose, Streams};
-use lingua_scenarios::{Dur, FaultKind, Scenario};
+use lingua_scenarios::{Dur, Fault, FaultKind, Scenario};
 
 /// How long a crash or a herd keeps a node away where the file does not say.
 const AWAY: Dur = Dur::from_secs(5);
@@ -29,30 +29,35 @@ pub(super) enum Upset {
     Drops,
 }
 
+/// How a fault begins and ends for a node; absent: it befalls the scheduler or what is behind it.
+fn upsets(fault: &Fault) -> Option<(Upset, Option<Upset>)> {
+    let share = fault.probability.unwrap_or(1.0);
+    Some(match fault.kind {
+        FaultKind::NodeCrash => (Upset::Crash(fault.lasts.unwrap_or(AWAY)), None),
+        FaultKind::NodeSilent => (Upset::Silent(true), Some(Upset::Silent(false))),
+        FaultKind::SlowNode => (Upset::Slow(fault.factor.unwrap_or(10.0)), Some(Upset::Slow(1.0))),
+        FaultKind::ModelStorm => (Upset::LacksModel(true), Some(Upset::LacksModel(false))),
+        FaultKind::HeartbeatLoss => (Upset::LosesBeats(share), Some(Upset::LosesBeats(0.0))),
+        FaultKind::DuplicateRelease => (Upset::AnswersTwice(share), Some(Upset::AnswersTwice(0.0))),
+        FaultKind::MaxJobs => (Upset::MaxJobs(fault.max_jobs), Some(Upset::MaxJobs(None))),
+        FaultKind::ReconnectHerd => (Upset::Drops, None),
+        _ => return None,
+    })
+}
+
+/// Whether a fault befalls nodes.
+pub(crate) fn strikes_nodes(fault: &Fault) -> bool {
+    upsets(fault).is_some()
+}
+
 /// The upsets of every node, by its number through the file, in order of time.
 pub(super) fn of_nodes(scenario: &Scenario, streams: &Streams) -> Vec<Vec<(Dur, Upset)>> {
     let nodes: u32 = scenario.nodes.iter().map(|group| group.count).sum();
     let mut all = vec![Vec::new(); nodes as usize];
     for (at, fault) in scenario.faults.iter().enumerate() {
         let mut stream = streams.stream(Purpose::Faults, FIRST_FAULT + at as u64);
+        let Some((begins, ends)) = upsets(fault) else { continue };
         let victims = fault.victims(fault.among(scenario), &mut stream);
-        let share = fault.probability.unwrap_or(1.0);
-        let (begins, ends) = match fault.kind {
-            FaultKind::NodeCrash => (Upset::Crash(fault.lasts.unwrap_or(AWAY)), None),
-            FaultKind::NodeSilent => (Upset::Silent(true), Some(Upset::Silent(false))),
-            FaultKind::SlowNode => {
-                (Upset::Slow(fault.factor.unwrap_or(10.0)), Some(Upset::Slow(1.0)))
-            }
-            FaultKind::ModelStorm => (Upset::LacksModel(true), Some(Upset::LacksModel(false))),
-            FaultKind::HeartbeatLoss => (Upset::LosesBeats(share), Some(Upset::LosesBeats(0.0))),
-            FaultKind::DuplicateRelease => {
-                (Upset::AnswersTwice(share), Some(Upset::AnswersTwice(0.0)))
-            }
-            FaultKind::MaxJobs => (Upset::MaxJobs(fault.max_jobs), Some(Upset::MaxJobs(None))),
-            FaultKind::ReconnectHerd => (Upset::Drops, None),
-            // The rest befalls the scheduler or what is behind it.
-            _ => continue,
-        };
         for victim in victims {
             let Some(own) = all.get_mut(victim as usize) else { continue };
             own.push((fault.at, begins));

@@ -35,6 +35,8 @@ pub(crate) struct NodeAccount {
     // Integrals over the counted part, nanoseconds times jobs.
     busy: u64,
     excess: u64,
+    // How long it was connected in the counted part, nanoseconds.
+    present: u64,
     oversold_since: Option<Nanos>,
     oversold: u64,
     max_excess: u32,
@@ -59,6 +61,7 @@ impl NodeAccount {
             since: 0,
             busy: 0,
             excess: 0,
+            present: 0,
             oversold_since: None,
             oversold: 0,
             max_excess: 0,
@@ -81,6 +84,7 @@ impl NodeAccount {
         self.since = now;
         self.busy += span * u64::from(self.held.min(self.max_jobs));
         self.excess += span * u64::from(self.excess_now());
+        self.present += if self.connected { span } else { 0 };
     }
 
     /// It has so many jobs now.
@@ -122,9 +126,17 @@ impl NodeAccount {
 
     /// Its socket is open.
     pub(crate) fn connect(&mut self, now: Nanos) {
+        self.settle(now);
         self.connected = true;
         self.generation += 1;
         self.since_connected = now;
+    }
+
+    /// Its socket is gone, and its work with it.
+    pub(crate) fn disconnect(&mut self, now: Nanos) {
+        self.settle(now);
+        self.connected = false;
+        self.hold(0, now);
     }
 
     /// Whether it had no free slot at any time since then.
@@ -177,20 +189,22 @@ impl Observer {
         Fairness { max_over_mean, jain: stats::jain(&per_slot) }
     }
 
-    /// How uneven equal nodes are, against chance.
+    /// How uneven equal nodes are, against chance and for the time that each was there.
     pub(crate) fn skew(&self) -> Skew {
         let mut skew = Skew::default();
         for group in self.nodes.chunk_by(|a, b| a.group == b.group) {
-            let jobs: Vec<f64> = group.iter().map(|node| node.jobs as f64).collect();
-            let mean = stats::mean(&jobs);
-            if group.len() < 2 || mean == 0.0 {
+            let jobs: u64 = group.iter().map(|node| node.jobs).sum();
+            let present: u64 = group.iter().map(|node| node.present).sum();
+            if group.len() < 2 || jobs == 0 || present == 0 {
                 continue;
             }
-            // Jobs that are spread by chance vary as much as their mean.
-            let far = mean + SIGMAS * mean.sqrt();
-            let most = jobs.iter().copied().fold(0.0, f64::max);
-            skew.nodes += jobs.iter().filter(|&&jobs| jobs > far).count() as u64;
-            skew.sigmas = skew.sigmas.max((most - mean) / mean.sqrt());
+            for node in group.iter().filter(|node| node.present > 0) {
+                // Jobs that are spread by chance vary as much as their mean.
+                let fair = jobs as f64 * node.present as f64 / present as f64;
+                let sigmas = (node.jobs as f64 - fair) / fair.sqrt();
+                skew.nodes += u64::from(sigmas > SIGMAS);
+                skew.sigmas = skew.sigmas.max(sigmas);
+            }
         }
         skew
     }

@@ -208,6 +208,11 @@ impl Observer {
         (self.window.0..self.window.1).contains(&at)
     }
 
+    /// A node reports.
+    pub(crate) fn heartbeat(&mut self, at: Nanos) {
+        self.heartbeats += u64::from(self.is_counted(at));
+    }
+
     /// The number of a pair, given at its first mention.
     pub(crate) fn pair(&mut self, pair: &Pair) -> u32 {
         let known = self.pairs.iter().position(|count| count.pair == *pair);

@@ -214,18 +214,39 @@ impl Observer {
         speaker.bound = None;
         speaker.tail = None;
         speaker.base = chunk;
-        let (life, pair) = (speaker.life, speaker.pair);
+        let life = speaker.life;
         if lost {
             // What no node has by now fails with its socket.
             let before = speaker.covered.min(chunk);
             let holes: u32 = speaker.holes.drain(..).map(|(from, to)| to - from + 1).sum();
             self.chunks.in_refused += u64::from(chunk - before + holes);
             speaker.covered = chunk;
-            for unit in std::mem::take(&mut speaker.units) {
-                self.close(&unit, pair, End::Failed("socket closed"), now);
-            }
+            self.fail_units(session, life - 1, now);
         }
         life
+    }
+
+    /// A former socket is gone before all that it owed had come.
+    pub(crate) fn lose(&mut self, session: u32, life: u32, now: Nanos) {
+        if self.speakers[session as usize].life == life {
+            self.open_silent(session as usize, NEVER);
+        }
+        self.fail_units(session, life, now);
+    }
+
+    /// The utterances of a socket that is gone have failed, and what no node has of them.
+    fn fail_units(&mut self, session: u32, life: u32, now: Nanos) {
+        let speaker = &mut self.speakers[session as usize];
+        let pair = speaker.pair;
+        let (gone, kept) = std::mem::take(&mut speaker.units)
+            .into_iter()
+            .partition::<Vec<_>, _>(|unit| unit.life == life);
+        speaker.units = kept;
+        for unit in gone {
+            let fresh = self.speakers[session as usize].cover(unit.first, unit.last);
+            self.chunks.in_refused += u64::from(fresh);
+            self.close(&unit, pair, End::Failed("socket closed"), now);
+        }
     }
 
     /// Whether a socket of a session has nothing to wait for.

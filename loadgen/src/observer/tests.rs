@@ -160,3 +160,43 @@ fn what_comes_twice_or_late_or_never_is_told_apart() {
     assert_eq!((jobs.completed, jobs.lost, jobs.timed_out), (3, 1, 1));
     assert_eq!((observer.findings.never_answered, jobs.balance()), (1, 0));
 }
+
+#[test]
+fn what_a_former_socket_owed_fails_with_it_and_the_rest_stands() {
+    let mut observer = observer(60);
+    say(&mut observer, 0, 3, Cut::Manual, SECOND, SECOND);
+    let life = observer.reborn(0, 3, false, 2 * SECOND);
+    assert_eq!(life, 1);
+    say(&mut observer, 3, 2, Cut::Manual, 2 * SECOND, 2 * SECOND);
+    observer.lose(0, 0, 3 * SECOND);
+    assert!(observer.is_quiet(0, 0) && !observer.is_quiet(0, 1));
+    assert_eq!((observer.jobs.offered, observer.jobs.failed, observer.open), (2, 1, 1));
+    assert_eq!(observer.chunks.in_refused, 3);
+    // The new socket's loss takes what is its own, and nothing a second time.
+    observer.reborn(0, 5, true, 4 * SECOND);
+    assert_eq!((observer.jobs.failed, observer.open), (2, 0));
+    assert_eq!(observer.chunks.in_refused, 5);
+    assert_eq!(observer.jobs.balance(), 0);
+}
+
+#[test]
+fn a_node_that_was_there_for_half_the_time_owes_half_the_jobs() {
+    let mut observer = observer(100);
+    observer.add_node("m".into(), 4, 0);
+    for node in 0..2 {
+        observer.nodes[node].connect(0);
+    }
+    observer.nodes[1].disconnect(50 * SECOND);
+    let mut at = 0;
+    for (node, jobs) in [(0, 400), (1, 200)] {
+        for _ in 0..jobs {
+            at += 10 * MS;
+            observer.nodes[node].hold(1, at.min(49 * SECOND));
+            observer.nodes[node].hold(0, at.min(49 * SECOND));
+        }
+    }
+    observer.settle_nodes(100 * SECOND);
+    let skew = observer.skew();
+    assert_eq!(skew.nodes, 0, "{skew:?}");
+    assert!(skew.sigmas < 0.5, "{skew:?}");
+}

@@ -35,19 +35,23 @@ impl Linger {
                 frame = self.connection.socket.next() => match frame {
                     Some(Ok(Message::Text(text))) => self.hear(text.as_str()),
                     Some(Ok(Message::Close(frame))) => {
-                        let closed = Closed::by_scheduler(frame);
-                        return self.context.ledger.closed(Kind::Session, &closed);
+                        return self.lose(&Closed::by_scheduler(frame));
                     }
                     Some(Ok(_)) => {}
-                    None | Some(Err(_)) => {
-                        return self.context.ledger.closed(Kind::Session, &Closed::Silently);
-                    }
+                    None | Some(Err(_)) => return self.lose(&Closed::Silently),
                 },
                 () = closing(&mut phase) => break,
             }
         }
         self.connection.socket.close().await;
         self.context.ledger.closed(Kind::Session, &Closed::ByUs);
+    }
+
+    /// What was owed does not come any more.
+    fn lose(&self, closed: &Closed) {
+        let now = self.context.clock.now();
+        self.context.observer().lose(self.session, self.life, now);
+        self.context.ledger.closed(Kind::Session, closed);
     }
 
     fn hear(&self, frame: &str) {

@@ -7,7 +7,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use lingua_scenarios::{ArrivalGroup, Error, Scenario};
+use lingua_scenarios::{ArrivalGroup, Dur, Error, Scenario};
 
 use crate::Options;
 use crate::audio::{Codec, Voice};
@@ -35,7 +35,9 @@ pub(crate) fn start(
             }
         }
         if let Some(rate) = &of.rate {
-            let plan = Comers::new(&context.streams, rate.clone(), index, scenario.duration);
+            let until =
+                Dur::from_micros((scenario.duration.micros() as f64 * options.speed) as u64);
+            let plan = Comers::new(&context.streams, rate.clone(), index, until);
             tokio::spawn(come(context.clone(), plan, group, voice));
         }
     }
@@ -57,13 +59,14 @@ async fn come(context: Arc<Context>, mut plan: Comers, group: Arc<Group>, voice:
         _ => return,
     };
     let mut alarm = context.pacer.alarm();
-    while let Some(us) = plan.next() {
+    for nth in 0.. {
+        let Some(us) = plan.next() else { return };
         tokio::select! {
             () = alarm.until(context.planned(start, us)) => {}
             () = closing(&mut phase) => return,
         }
-        let number = context.next_talker();
-        if context.shard.has(number.into()) {
+        if context.shard.has(nth) {
+            let number = context.later_talker();
             let talker = Talker::new(&context.streams, &group, number, us);
             tokio::spawn(Session::new(context.clone(), talker, voice.clone()).live());
         }

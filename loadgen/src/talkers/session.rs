@@ -57,6 +57,8 @@ pub(super) struct Session {
     start: Nanos,
     alarm: Alarm,
     next: Option<(Nanos, Step)>,
+    // The time of that step in the plan, microseconds.
+    next_us: u64,
     next_beat: Nanos,
     voicing: Voicing,
     // When the utterance began.
@@ -73,15 +75,19 @@ impl Session {
         let pair = observer.pair(&talker.group.pairs[talker.pair]);
         let number = observer.add_speaker(pair);
         drop(observer);
+        let mut phase = context.phase.subscribe();
+        // Who comes while the run goes on must learn that it does.
+        phase.mark_changed();
         Self {
             alarm: context.pacer.alarm(),
-            phase: context.phase.subscribe(),
+            phase,
             context,
             voice,
             talker,
             number,
             start: NEVER,
             next: None,
+            next_us: 0,
             next_beat: NEVER,
             voicing: Voicing::Silent,
             begun: 0,
@@ -125,13 +131,11 @@ impl Session {
         self.life = self.context.observer().reborn(self.number, self.chunk, lost, now);
     }
 
-    /// Another client takes the place of one that has left.
+    /// Another client takes the place of one that leaves, when the plan has it.
     fn succeed(&mut self) {
         let context = &self.context;
-        let since = context.clock.now().saturating_sub(self.start);
-        let us = (since as f64 / 1_000.0 * context.speed) as u64;
         let number = context.later_talker();
-        self.talker = Talker::new(&context.streams, &self.talker.group, number, us);
+        self.talker = Talker::new(&context.streams, &self.talker.group, number, self.next_us);
         let mut observer = context.observer();
         let pair = observer.pair(&self.talker.group.pairs[self.talker.pair]);
         self.number = observer.add_speaker(pair);
@@ -192,9 +196,10 @@ impl Session {
 
     fn next_step(&mut self) {
         let end = self.start.saturating_add(self.context.duration);
+        let next = self.talker.next();
+        self.next_us = next.map_or(0, |(us, _)| us);
         let planned = |(us, step)| (self.context.planned(self.start, us), step);
-        let next = self.talker.next().map(planned);
-        self.next = next.filter(|&(due, _)| due < end);
+        self.next = next.map(planned).filter(|&(due, _)| due < end);
         if self.next.is_none() {
             self.context.observer().stopped(self.number);
         }
@@ -216,6 +221,11 @@ impl Session {
                 }
                 // Who has begun and cannot go on has not said it.
                 Step::Chunk { .. } => self.voicing = Voicing::Muted,
+                // Who left while there was no socket is followed all the same.
+                Step::Leave if self.talker.group.of.count.is_some() => {
+                    self.succeed();
+                    continue;
+                }
                 Step::Leave => {}
             }
             self.next_step();

@@ -180,3 +180,24 @@ async fn a_generator_that_is_late_makes_a_run_void() {
         assert!(run.reasons.iter().any(|why| why.starts_with(told)), "{:?}", run.reasons);
     }
 }
+
+#[tokio::test]
+async fn sessions_that_come_while_the_run_goes_on_speak() {
+    let comers = TALK.replace("count = 16", "rate = \"4/s\"\nstay = \"3s\"");
+    let run = against(&[], &comers, 1.0).await;
+    assert_eq!(run.verdict, Verdict::Ok, "{:?}", run.reasons);
+    let load = run.load.unwrap();
+    assert!(load.sessions.established > 10, "{:?}", load.sessions);
+}
+
+#[tokio::test]
+async fn a_node_that_wants_to_leave_works_on_and_holds_up_nobody() {
+    let churn = TALK.replace("[[sessions]]", "uptime = \"2s\"\ndowntime = \"200ms\"\n[[sessions]]");
+    let churn = churn.replace("service_time = \"200ms\"", "service_time = \"1500ms\"");
+    let run = against(&[], &churn, 1.0).await;
+    let load = run.load.unwrap();
+    assert!(load.nodes.established > 4, "{:?}", load.nodes);
+    assert!(run.jobs.completed > 10 && run.jobs.lost == 0, "{:?}", run.jobs);
+    // Else everybody waits for as long as a job takes.
+    assert!(load.own_lag_p99_ms < 750.0, "{}", load.own_lag_p99_ms);
+}

@@ -38,11 +38,12 @@ pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
     }
     for outage in &load.outages {
         let (sockets, down) = (count(outage.sockets), decimal(outage.down_s));
+        let back = outage.back_s.map(|span| format!("{} s", decimal(span)));
         figures.push(KeyFigure {
             name: "back after",
-            value: format!("{} s", decimal(outage.back_s)),
+            tone: if back.is_some() { Tone::Plain } else { Tone::Bad },
+            value: back.unwrap_or_else(|| "never".to_owned()),
             note: format!("99 % of {sockets} sockets, once the scheduler was up; down {down} s"),
-            tone: Tone::Plain,
         });
     }
     let causes = [

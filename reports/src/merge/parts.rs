@@ -35,7 +35,7 @@ pub(super) fn jobs(runs: &[&Run]) -> Jobs {
     }
 }
 
-/// Pairs by name; in the order of their jobs, as every run has them. Nodes and slots are those of
+/// Pairs by name. Nodes and slots are those of
 /// the scenario, which every shard tells in whole.
 pub(super) fn pairs(runs: &[&Run]) -> Vec<PairRow> {
     let mut all: BTreeMap<&str, PairRow> = BTreeMap::new();
@@ -160,7 +160,9 @@ fn outages(loads: &[&Load]) -> Vec<Outage> {
             at_s: worst(|outage| outage.at_s),
             down_s: worst(|outage| outage.down_s),
             sockets: total(struck().map(|outage| outage.sockets)),
-            back_s: worst(|outage| outage.back_s),
+            back_s: struck()
+                .map(|outage| outage.back_s)
+                .try_fold(0.0, |latest, back| back.map(|back| f64::max(latest, back))),
         }
     };
     (0..most).map(nth).collect()

@@ -68,6 +68,11 @@ fn a_void_shard_voids_the_whole() {
     let run = merge(parts).unwrap().run;
     assert_eq!(run.verdict, Verdict::Void);
     assert_eq!(run.reasons, ["shard 1/2: 94 % of the plan was sent"]);
+
+    let mut parts = two();
+    parts[0].artifacts.run.verdict = Verdict::InvariantBroken;
+    parts[1].artifacts.run.verdict = Verdict::Void;
+    assert_eq!(merge(parts).unwrap().run.verdict, Verdict::Void);
 }
 
 #[test]
