@@ -180,6 +180,7 @@ fn load(observer: &Observer, measured: Measured, shard: load::Shard, duration_s:
         burstiness: observer.bursts.over(observer.counted_span()),
         freezes: observer.freezes,
         skew: observer.skew(),
+        across: observer.across,
         own_lag_p99_ms: observer.latencies.own_lag_p99() as f64 / 1e6,
         own_lag_max_ms: observer.latencies.own_lag_max() as f64 / 1e6,
         generator_cpu: measured.cpu,

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         lag_max: Duration::from_millis(args.max_lag_ms),
         shard: args.shard,
         start_at: args.start_at.map(|since| UNIX_EPOCH + Duration::from_secs(since)),
+        run_id: args.run_id.clone(),
         ..Options::new(target(args, &dir)?)
     };
     if args.target.is_none() && args.shard != Shard::default() {

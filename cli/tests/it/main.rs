@@ -4,6 +4,7 @@
 mod independent_reader;
 mod probe;
 mod serve;
+mod shards;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -346,8 +346,9 @@ impl Session {
         let (run, number, chunk) = (self.context.run, self.number, self.chunk);
         let mut bytes = 0;
         let room = self.voice.room(audio_us);
+        let tagged = self.context.tagged(number);
         let frame = wire::chunk(&connection.id, chunk, is_final, room, |out| {
-            bytes = self.voice.payload(run, number, chunk, audio_us, out);
+            bytes = self.voice.payload(run, tagged, chunk, audio_us, out);
         });
         self.chunk += 1;
         {

@@ -214,8 +214,9 @@ impl WholeSession {
             format: format.as_str(),
         };
         let mut bytes = 0;
+        let tagged = context.tagged(number);
         let frame = wire::whole(of, pool.voice.room(arrival.speech_us), |out| {
-            bytes = pool.voice.payload(run, number, chunk, arrival.speech_us, out);
+            bytes = pool.voice.payload(run, tagged, chunk, arrival.speech_us, out);
         });
         self.chunk += 1;
         self.index += 1;
