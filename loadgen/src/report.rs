@@ -173,6 +173,7 @@ fn load(observer: &Observer, measured: Measured, shard: load::Shard, duration_s:
             lost: chunks.sent.saturating_sub(chunks.in_jobs + chunks.in_refused + open),
         },
         achieved: if jobs.offered == 0 { 1.0 } else { sent as f64 / jobs.offered as f64 },
+        unsent_by_close: observer.unsent_by_close,
         planned_per_s: jobs.offered as f64 / duration_s,
         failed_by_cause: observer.failed_by_cause.clone(),
         timed_out_by_cause: observer.timed_out_by_cause.clone(),

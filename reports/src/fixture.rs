@@ -209,6 +209,7 @@ pub(crate) fn load() -> Load {
         },
         burstiness: Burstiness { peak_over_mean_1ms: 9.8, peak_over_mean_10ms: 3.4 },
         achieved: 0.968,
+        unsent_by_close: 0,
         planned_per_s: 900.0,
         failed_by_cause: counts(&[("MODEL_NOT_AVAILABLE", 12)]),
         timed_out_by_cause: counts(&[("no answer", 29)]),

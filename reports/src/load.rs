@@ -20,6 +20,8 @@ pub struct Load {
     pub burstiness: Burstiness,
     /// Utterances sent of those planned, 0..=1.
     pub achieved: f64,
+    /// Utterances never sent because the scheduler had closed their socket.
+    pub unsent_by_close: u64,
     /// Utterances per second that were planned.
     pub planned_per_s: f64,
     /// Failures by cause.

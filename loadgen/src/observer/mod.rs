@@ -139,6 +139,8 @@ pub(crate) struct Observer {
     pub(crate) open: u64,
     /// Chunks that nobody had ended when the run stopped.
     pub(crate) open_chunks: u64,
+    /// Utterances never sent because the scheduler had closed their socket.
+    pub(crate) unsent_by_close: u64,
     pub(crate) heartbeats: u64,
     pub(crate) bursts: Bursts,
     pub(crate) freezes: Freezes,
@@ -181,6 +183,7 @@ impl Observer {
             findings: Findings::default(),
             open: 0,
             open_chunks: 0,
+            unsent_by_close: 0,
             heartbeats: 0,
             bursts: Bursts::new(),
             freezes: Freezes::default(),

@@ -263,13 +263,14 @@ impl Observer {
         self.speakers[session as usize].stopped = true;
     }
 
-    /// An utterance of the plan that could not be sent.
-    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos) {
+    /// An utterance of the plan that could not be sent. `lost`: the scheduler had closed its socket.
+    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos, lost: bool) {
         self.series.row.offered += 1;
         if self.is_counted(intended) {
             let pair = self.speakers[session as usize].pair;
             self.jobs.offered += 1;
             self.jobs.never_sent += 1;
+            self.unsent_by_close += u64::from(lost);
             self.pairs[pair as usize].offered += 1;
         }
         self.speakers[session as usize].speaking = None;

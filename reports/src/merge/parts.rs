@@ -113,6 +113,7 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             peak_over_mean_10ms: worst(|load| load.burstiness.peak_over_mean_10ms),
         },
         achieved: if planned_per_s > 0.0 { sent_per_s / planned_per_s } else { 1.0 },
+        unsent_by_close: total(loads.iter().map(|load| load.unsent_by_close)),
         planned_per_s,
         failed_by_cause: counts(loads.iter().map(|load| &load.failed_by_cause)),
         timed_out_by_cause: counts(loads.iter().map(|load| &load.timed_out_by_cause)),
