@@ -93,7 +93,8 @@ impl Settings {
 
     fn take_file(&mut self, path: &Path) -> Result<(), Error> {
         let text = read(path)?;
-        let at = |span, what: String| Place::new(path, &text, span, what);
+        let shown = without_secrets(&text);
+        let at = |span, what: String| Place::new(path, &shown, span, what);
         let bad = |error: toml::de::Error| {
             Error::Many(vec![at(error.span().unwrap_or(0..0), error.message().to_owned())])
         };
@@ -187,6 +188,22 @@ fn plain(value: &Value) -> Result<String, String> {
         Value::Boolean(truth) => Ok(truth.to_string()),
         _ => Err("write a text in quotes, a whole number, true or false".to_owned()),
     }
+}
+
+/// A file's text as its errors may quote it: values are starred out but those of keys that are known
+/// to be no secret's, for a secret may stand in the place of its file.
+fn without_secrets(text: &str) -> String {
+    let secret = <Option<SecretFile> as value::Value>::KIND;
+    let open = |name: &str| KEYS.iter().any(|key| key.name == name && (key.kind)() != secret);
+    // As long as before, so that places stay where they are.
+    let star = |c: char| if c.is_whitespace() { c.to_string() } else { "*".repeat(c.len_utf8()) };
+    let hide = |line: &str| match line.split_once('=') {
+        Some((name, value)) if !open(name.trim()) => {
+            format!("{name}={}", value.chars().map(star).collect::<String>())
+        }
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(hide).collect()
 }
 
 fn near(name: &str) -> Option<&'static str> {
@@ -290,6 +307,23 @@ mod tests {
         for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
         {
             assert!(!text.contains("0123456789abcdef"), "{text}");
+        }
+        let given = "node_token = \"fedcba9876543210\"\n";
+        let told = [
+            taken(given, &[], &Flags::default()),
+            taken("", &[("LINGUA_NODE_TOKEN", "fedcba9876543210")], &Flags::default()),
+            taken("", &[], &Flags::of(&[("node_token", "fedcba9876543210")])),
+        ];
+        for told in told.map(Result::unwrap_err) {
+            assert!(told.contains("name of a file with the secret"), "{told}");
+            assert!(!told.contains("fedcba"), "{told}");
+        }
+        for (file, place) in [
+            ("node_token = fedcba9876543210\n", "lingua.toml:1:14"),
+            ("sockets = 1\nnode_tokn = \"fedcba9876543210\"\n", "lingua.toml:2:1"),
+        ] {
+            let told = taken(file, &[], &Flags::default()).unwrap_err();
+            assert!(told.contains(place) && !told.contains("fedcba"), "{told}");
         }
         let both = format!("{file}node_jwt_key = {:?}\n", path.display().to_string());
         let settings = taken(&both, &[], &Flags::default()).unwrap();
