@@ -268,6 +268,20 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_speech_and_what_nodes_must_have_reach_the_server() {
+        let file = "require_services = true\nspeech = 4_194_304\ngoodbye = \"2s\"\n";
+        let environment = [("LINGUA_SPEECH_PER_SESSION", "2_097_152")];
+        let settings = taken(file, &environment, &Flags::default()).unwrap();
+        let config = settings.config().unwrap();
+        assert!(config.require_services && !Config::default().require_services);
+        let limits = config.limits;
+        assert_eq!((limits.speech, limits.speech_per_session), (4 << 20, 2 << 20));
+        assert_eq!(limits.goodbye.as_secs(), 2);
+        let told = taken("speech = 5\n", &[], &Flags::default()).unwrap_err();
+        assert!(told.contains("speech: 5 is out of range: 1048576 to"), "{told}");
+    }
+
+    #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_place() {
         let file = "sokets = 5\nmax_jobs = 0\nlog = \"loud\"\nping = 20\n";
         let told = taken(file, &[], &Flags::default()).unwrap_err();
