@@ -1,6 +1,6 @@
 //! One run from its first socket to its record.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -45,13 +45,11 @@ pub(crate) async fn run(
         disguise.put_on(&mut scenario);
     }
     let scenario = &scenario;
-    let named = match &options.target {
-        Target::Own(_) => None,
-        Target::Url(url) => Some(Address::resolve(url)?),
-    };
     let wanted = Wanted::of(scenario, options);
-    let local = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let ip = named.as_ref().map_or(local, |at| at.socket.ip());
+    let ip = match &options.target {
+        Target::Own(_) => Ipv4Addr::LOCALHOST.into(),
+        Target::Url(url) => Address::resolve(url)?.socket.ip(),
+    };
     let preflight = preflight::prepare(wanted.all(), ip);
     let deadline = deadline(scenario, options.profile);
     let mut measured = Measured { preflight, ..Measured::default() };
@@ -60,15 +58,7 @@ pub(crate) async fn run(
         measured.stopped = Some(shortage);
         return Ok(report::artifacts(loaded, options, observer, measured));
     }
-    let (mut scheduler, address) = match (&options.target, named) {
-        (Target::Own(program), _) => {
-            let scheduler = Scheduler::start(program).await?;
-            let address = Address::of(scheduler.address);
-            (Some(scheduler), address)
-        }
-        (Target::Url(_), Some(address)) => (None, address),
-        (Target::Url(url), None) => (None, Address::resolve(url)?),
-    };
+    let (mut scheduler, address) = options.target.reach().await?;
     let context = Arc::new(Context::new(Setup {
         pacer: Pacer::start(Clock::start())?,
         streams: Streams::new(scenario.seed),

@@ -1,11 +1,12 @@
 //! Which run a chunk of audio belongs to.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use lingua_scenarios::Loaded;
 use lingua_scenarios::streams::mix;
 
 use crate::Options;
+use crate::clock::since_1970;
 
 /// The number of a run. All shards of one reckon the same, since any node may get the job of any
 /// shard's session; a run that is whole and has no name takes one that no other has by chance.
@@ -28,13 +29,9 @@ fn add(sum: u64, part: u64) -> u64 {
     mix(sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_add(1))
 }
 
-fn since_1970(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
     use crate::Target;

@@ -62,10 +62,9 @@ impl Observer {
             self.findings.wrong_session += 1;
             return;
         }
-        if let Some(answer) = answer.filter(|_| self.shard.is_part()) {
-            if !self.awaits(hearing, index, answer) {
-                return;
-            }
+        let crossing = answer.filter(|_| self.shard.is_part());
+        if crossing.is_some_and(|answer| !self.awaits(hearing, index, answer)) {
+            return;
         }
         self.ends(hearing, index, answer, end, event);
     }
