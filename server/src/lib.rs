@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
@@ -149,14 +149,13 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
         "draining: nothing new is admitted"
     );
     let answered = async {
-        let mut looks = tokio::time::interval(DRAIN_LOOK);
         loop {
-            looks.tick().await;
             let (reply, owed) = oneshot::channel();
             let asked = shared.hub.send(Event::Drain(reply)).await.is_ok();
             if !asked || owed.await.unwrap_or(0) == 0 {
                 return;
             }
+            sleep(DRAIN_LOOK).await;
         }
     };
     match timeout(shared.config.limits.drain, answered).await {
