@@ -40,6 +40,14 @@ impl Default for FinalizeConfig {
     }
 }
 
+impl FinalizeConfig {
+    /// The same rules where audio may be heard `late`: only more silence than that is silence.
+    #[must_use]
+    pub fn allowing(self, late: Micros) -> Self {
+        Self { pause: self.pause + late, timeout: self.timeout + late, ..self }
+    }
+}
+
 /// How a pause of the speaker is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PauseDetect {
@@ -147,6 +155,11 @@ impl Segmenter {
     /// Whether an utterance is open.
     pub fn is_open(&self) -> bool {
         self.bytes > 0
+    }
+
+    /// Utterances begun so far.
+    pub fn begun(&self) -> u32 {
+        self.next_index + u32::from(self.is_open())
     }
 
     /// The client begins to play a result, and hears instead of speaking.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac};
@@ -132,10 +132,25 @@ impl Access {
         }
     }
 
+    /// Whether a page may open such a socket that a browser loaded from `origin`. Where no token is
+    /// needed any page that somebody opens on this machine could, so only those of this machine may.
+    pub fn admits_page(&self, kind: Kind, origin: Option<&str>) -> bool {
+        !matches!(self.rule(kind), Rule::Open) || origin.is_none_or(is_of_this_machine)
+    }
+
     /// Whether the operator's pages are shown to this peer.
     pub fn shows_admin(&self, peer: IpAddr) -> bool {
         self.admin_anywhere || peer.to_canonical().is_loopback()
     }
+}
+
+/// Whether the host of an origin like `http://localhost:3000` is this machine.
+fn is_of_this_machine(origin: &str) -> bool {
+    let host = Uri::try_from(origin).ok().and_then(|uri| Some(uri.host()?.to_owned()));
+    host.is_some_and(|host| {
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    })
 }
 
 /// The token that a request shows: in its header, or, since browsers cannot set one for a
@@ -270,6 +285,26 @@ mod tests {
         assert_eq!(token(None, Some("a=1&token=a%2Bbc&b")).as_deref(), Some("a+bc"));
         assert_eq!(token(Some("bearer xyz"), Some("token=abc")).as_deref(), Some("xyz"));
         assert_eq!(token(Some("Basic xyz"), Some("token=abc")), None, "the header decides");
+    }
+
+    #[test]
+    fn pages_from_elsewhere_open_nothing_without_a_token() {
+        let open = Access::default();
+        let closed = access(Rule::Token(KEY.parse().unwrap()));
+        for (origin, here) in [
+            (None, true),
+            (Some("http://localhost:3000"), true),
+            (Some("http://127.0.0.1"), true),
+            (Some("https://[::1]:8443"), true),
+            (Some("http://example.com:5010"), false),
+            (Some("http://localhost.example.com"), false),
+            (Some("http://127.0.0.1.example.com"), false),
+            (Some("null"), false),
+            (Some(""), false),
+        ] {
+            assert_eq!(open.admits_page(Kind::Session, origin), here, "{origin:?}");
+            assert!(closed.admits_page(Kind::Session, origin), "the token decides");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct RoomLimits {
     pub rooms: usize,
     /// Members of one room, at most 1,024.
     pub members: usize,
-    /// Wrong codes of one session; beyond it its socket is closed.
+    /// Wrong codes from one socket; beyond it the socket is closed.
     pub wrong_codes: u32,
     /// A room in which nobody spoke for this long is closed.
     pub idle: Duration,

@@ -1,7 +1,7 @@
 //! What socket tasks tell the hub, and what the hub gives them to send.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 use axum::extract::ws::Utf8Bytes;
@@ -69,6 +69,8 @@ pub(crate) struct OpenSession {
     pub(crate) needs: Needs,
     pub(crate) choices: Arc<Choices>,
     pub(crate) account: Account,
+    /// Room codes that its socket got wrong.
+    pub(crate) wrong_codes: Arc<AtomicU32>,
     pub(crate) outbox: Outbox,
 }
 
@@ -186,7 +188,7 @@ pub(crate) struct NodeAnswer {
     pub(crate) outcome: AnswerOutcome,
     pub(crate) events: Vec<Utf8Bytes>,
     /// Complete but for what is known when its turn comes.
-    pub(crate) translation: Option<Vec<u8>>,
+    pub(crate) translation: Option<String>,
     pub(crate) error: Option<ErrorCode>,
 }
 
@@ -233,6 +235,13 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel(room);
         let overflow = Arc::new(AtomicBool::new(false));
         (Self { sender, overflow: overflow.clone() }, receiver, overflow)
+    }
+
+    /// Puts a message in that may be lost, where at least half of the room is free.
+    pub(crate) fn offer(&self, message: Outgoing) {
+        if self.sender.capacity() * 2 >= self.sender.max_capacity() {
+            self.post(message);
+        }
     }
 
     /// Puts a message in. Where there is no room, or nobody takes it, the socket is closed by its

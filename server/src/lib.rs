@@ -10,6 +10,7 @@ mod config;
 mod event;
 mod http;
 mod hub;
+mod lag;
 mod ledger;
 pub mod logs;
 mod models;
@@ -35,6 +36,7 @@ pub use config::{Config, Limits, RoomLimits};
 
 use clock::Clock;
 use event::Event;
+use lag::Lag;
 use ledger::Ledger;
 use models::Models;
 use snapshot::{Snapshot, Snapshots};
@@ -109,7 +111,9 @@ pub async fn serve(
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(ServeError::Random)?;
     let (hub, inbox) = mpsc::channel(config.limits.inbox);
-    let scheduler = tokio::spawn(hub::Hub::new(&config, Clock::start(), seed).run(inbox));
+    let (clock, lag) = (Clock::start(), Lag::default());
+    let measuring = tokio::spawn(lag.clone().measure(clock));
+    let scheduler = tokio::spawn(hub::Hub::new(&config, clock, lag, seed).run(inbox));
     let (snapshots, snapshot) = Snapshots::new(&config);
     let limits = config.limits;
     let shared = Arc::new(Shared {
@@ -130,6 +134,7 @@ pub async fn serve(
     shared.sockets.close_all(limits.goodbye).await;
     snapshots.abort();
     scheduler.abort();
+    measuring.abort();
     Ok(())
 }
 

@@ -105,16 +105,12 @@ macro_rules! text {
 pub(crate) use text;
 
 /// An encoded message with the fields of `tail`, of which there is at least one.
-pub(crate) fn extended(mut json: Vec<u8>, tail: &impl serde::Serialize) -> Utf8Bytes {
+pub(crate) fn extended(mut json: String, tail: &impl serde::Serialize) -> Utf8Bytes {
+    let tail = serde_json::to_string(tail).expect("string keys into memory");
     json.pop();
-    let at = json.len();
-    serde_json::to_writer(&mut json, tail).expect("string keys into memory");
-    json[at] = b',';
-    utf8(json)
-}
-
-pub(crate) fn utf8(json: Vec<u8>) -> Utf8Bytes {
-    Utf8Bytes::try_from(bytes::Bytes::from(json)).expect("JSON is UTF-8")
+    json.push(',');
+    json.push_str(&tail[1..]);
+    json.into()
 }
 
 #[cfg(test)]
@@ -135,7 +131,7 @@ mod tests {
     #[test]
     fn a_message_takes_more_fields() {
         let tail = std::collections::BTreeMap::from([("b", 2), ("c", 3)]);
-        let text = extended(br#"{"a":1}"#.to_vec(), &tail);
+        let text = extended(r#"{"a":1}"#.to_owned(), &tail);
         assert_eq!(text.as_str(), r#"{"a":1,"b":2,"c":3}"#);
     }
 

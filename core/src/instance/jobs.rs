@@ -41,6 +41,7 @@ pub(super) struct Job {
     deadline: Micros,
     // The first language of an utterance uses affinity.
     first_language: bool,
+    admitted: bool,
     // The job of the utterance's next language: dispatched after this one, to another node.
     pub(super) next_language: Option<Key>,
     phase: Phase,
@@ -81,13 +82,16 @@ pub(super) struct NewJob {
     pub(super) session: Option<Key>,
     pub(super) reason: Option<Reason>,
     pub(super) first_language: bool,
+    /// Whether it is done at all: it was there before the drain.
+    pub(super) admitted: bool,
 }
 
 impl Instance {
     /// A whole utterance without a session of this instance.
     pub(super) fn take_request(&mut self, cx: &mut Cx<'_>, request: Request) {
-        let job = self
-            .create_job(cx, NewJob { request, session: None, reason: None, first_language: true });
+        let admitted = !self.draining;
+        let new = NewJob { request, session: None, reason: None, first_language: true, admitted };
+        let job = self.create_job(cx, new);
         self.start(cx, job);
     }
 
@@ -103,6 +107,7 @@ impl Instance {
             sent: new.request.sent,
             deadline,
             first_language: new.first_language,
+            admitted: new.admitted,
             next_language: None,
             phase: Phase::Dispatching,
             attempt: 0,
@@ -123,7 +128,7 @@ impl Instance {
     /// A new job: newcomers queue behind those that wait for the same.
     pub(super) fn start(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(job) = self.jobs.get(key) else { return };
-        if self.draining {
+        if !job.admitted {
             self.finish(cx, key, Ending::Refused(Refused::Draining));
         } else if self.waiting.has(&job.needs) {
             self.wait(cx, key);

@@ -150,6 +150,8 @@ pub struct Instance {
     // Dispatches per pair so far (round robin).
     turns: LookupMap<Pair, u32>,
     next_lease: u64,
+    // The configured rules, with allowance for audio that is heard late.
+    finalize: FinalizeConfig,
     draining: bool,
     counters: Counters,
 }
@@ -160,6 +162,7 @@ impl Instance {
     pub fn new(config: InstanceConfig) -> Self {
         assert!((1..=crate::CANDIDATES_MAX).contains(&config.sample), "1 to 16 samples");
         Self {
+            finalize: config.finalize,
             config,
             sessions: Slab::default(),
             session_keys: LookupMap::default(),
@@ -181,6 +184,7 @@ impl Instance {
             Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
             Input::Playing(session, begins) => self.play(cx, session, begins),
+            Input::Late(late) => self.finalize = self.config.finalize.allowing(late),
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
             Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),
@@ -205,9 +209,17 @@ impl Instance {
         self.next_timer()
     }
 
-    /// Stops admitting: what is under way is finished, what comes anew is refused.
+    /// Stops admitting: what has begun is finished, what begins anew is refused.
     pub fn drain(&mut self) {
-        self.draining = true;
+        if !self.draining {
+            self.draining = true;
+            self.sessions.values_mut().for_each(Session::drain);
+        }
+    }
+
+    /// Utterances that have begun and final messages that are owed. It walks over all sessions.
+    pub fn owed(&self) -> usize {
+        self.jobs.len() + self.sessions.values().map(Session::spoken).sum::<usize>()
     }
 
     /// Counts of rare paths, for reports and logs.
@@ -218,11 +230,6 @@ impl Instance {
     /// Jobs that wait for a slot.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
-    }
-
-    /// Jobs whose final message is still owed.
-    pub fn open_jobs(&self) -> usize {
-        self.jobs.len()
     }
 
     /// What the policy ranks by.

@@ -33,6 +33,8 @@ pub(super) struct Session {
     // A clear of the affinity went unanswered.
     unclear: bool,
     closed: bool,
+    // Utterances from here on are refused: they began after the drain.
+    admits: u32,
 }
 
 /// Final messages of one language leave in the order of their utterances.
@@ -56,7 +58,18 @@ impl Session {
             silence_armed: Micros::NEVER,
             unclear: false,
             closed: false,
+            admits: u32::MAX,
         }
+    }
+
+    /// Admits what has begun, and no more.
+    pub(super) fn drain(&mut self) {
+        self.admits = self.segmenter.begun();
+    }
+
+    /// Utterances that have begun and are not yet jobs.
+    pub(super) fn spoken(&self) -> usize {
+        self.cuts.len() + usize::from(self.segmenter.is_open())
     }
 
     pub(super) fn open_jobs(&self) -> &[Key] {
@@ -79,7 +92,11 @@ impl Session {
 impl Instance {
     pub(super) fn open_session(&mut self, id: SessionId, setup: Setup) {
         if !self.session_keys.contains(&id) {
-            let key = self.sessions.insert(Session::new(id, setup));
+            let mut session = Session::new(id, setup);
+            if self.draining {
+                session.drain();
+            }
+            let key = self.sessions.insert(session);
             self.session_keys.insert(id, key);
         }
     }
@@ -98,7 +115,7 @@ impl Instance {
     pub(super) fn take_chunk(&mut self, cx: &mut Cx<'_>, id: SessionId, chunk: Chunk) {
         let Some(&key) = self.session_keys.get(&id) else { return };
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let cuts = session.segmenter.chunk(cx.now, chunk, &self.config.finalize);
+        let cuts = session.segmenter.chunk(cx.now, chunk, &self.finalize);
         for cut in cuts.into_iter().flatten() {
             self.hang_over(cx, key, cut);
         }
@@ -123,7 +140,7 @@ impl Instance {
         let Some(session) = self.sessions.get_mut(key) else { return };
         session.closed = true;
         let last = Chunk { bytes: 0, audio: Micros::ZERO, is_final: true, sent: cx.now };
-        let cuts = session.segmenter.chunk(cx.now, last, &self.config.finalize);
+        let cuts = session.segmenter.chunk(cx.now, last, &self.finalize);
         for cut in cuts.into_iter().flatten() {
             self.hang_over(cx, key, cut);
         }
@@ -143,7 +160,7 @@ impl Instance {
     /// One entry per session is in the heap; it is put back when it turns out to be early.
     fn arm_silence(&mut self, key: Key) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let deadline = session.segmenter.deadline(&self.config.finalize);
+        let deadline = session.segmenter.deadline(&self.finalize);
         if deadline < session.silence_armed {
             session.silence_armed = deadline;
             self.timers.silences.push(Reverse((deadline, key)));
@@ -153,7 +170,7 @@ impl Instance {
     pub(super) fn end_silence(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         session.silence_armed = Micros::NEVER;
-        if let Some(cut) = session.segmenter.tick(cx.now, &self.config.finalize) {
+        if let Some(cut) = session.segmenter.tick(cx.now, &self.finalize) {
             self.hang_over(cx, key, cut);
         }
         self.arm_silence(key);
@@ -198,6 +215,8 @@ impl Instance {
         let id = session.id;
         let &WholeUtterance { index, ref setup, speech, bytes, sent } = utterance;
         session.seen.push_back((index, Excluded::default()));
+        // A client may count its own utterances as it likes.
+        let admitted = !self.draining || (reason.is_some() && index < session.admits);
         for &needs in setup.targets() {
             session.expect(needs.pair.tgt, index);
         }
@@ -207,7 +226,7 @@ impl Instance {
             let id = RequestId { session: id, index, tgt: needs.pair.tgt };
             let request = Request { id, needs, speech, bytes, sent };
             let first_language = before.is_none();
-            let new = NewJob { request, session: Some(key), reason, first_language };
+            let new = NewJob { request, session: Some(key), reason, first_language, admitted };
             let job = self.create_job(cx, new);
             cx.send(Output::Opened(Opened {
                 request: id,

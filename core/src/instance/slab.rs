@@ -52,6 +52,14 @@ impl<T> Slab<T> {
         if place.version == key.version { place.value.as_mut() } else { None }
     }
 
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|place| place.value.as_ref())
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().filter_map(|place| place.value.as_mut())
+    }
+
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         let place = self.places.get_mut(key.slot as usize)?;
         if place.version != key.version {

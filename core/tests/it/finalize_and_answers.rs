@@ -112,7 +112,7 @@ fn the_gate_counts_until_the_node_answers() {
         solo.wait(Micros::secs(9));
         solo.handle(Input::Heartbeat(node, Report { running: 1, ..Report::default() }));
     }
-    assert_eq!(solo.instance.open_jobs(), 0);
+    assert_eq!(solo.instance.owed(), 0);
     let out = solo.handle(Input::Request(request(2)));
     assert!(assigns(&out).is_empty(), "the machine would work on two jobs");
     solo.handle(answer(&job, AnswerOutcome::Result));
@@ -232,7 +232,7 @@ fn every_job_ends_by_its_deadline() {
     solo.handle(Input::Request(request(1)));
     let out = finals(&solo.wait(Micros::secs(61)));
     assert_eq!(out.len(), 1, "{out:?}");
-    assert_eq!(solo.instance.open_jobs(), 0);
+    assert_eq!(solo.instance.owed(), 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod claim_situations;
 mod claim_swarm;
 mod cluster_steps;
 mod crash_points;
+mod drain_and_lag;
 mod finalize_and_answers;
 mod fixture;
 mod ring;

@@ -23,7 +23,6 @@ fn it_is_shown_quantity_by_quantity() {
         &measured(|run| {
             run.refused_ratio += 0.004;
             run.latency_ms.dispatch_net.p99 *= 1.5;
-            run.verdict = Verdict::Void;
             run.arrivals_digest = String::new();
         }),
     )
@@ -35,6 +34,21 @@ fn it_is_shown_quantity_by_quantity() {
         found.notes.join("\n"),
         found.table().to_text(100)
     ));
+}
+
+#[test]
+fn a_run_that_is_not_sound_proves_nothing() {
+    for verdict in [Verdict::Void, Verdict::InvariantBroken] {
+        let found = predict(
+            &fixture::artifacts(),
+            &measured(|run| {
+                run.verdict = verdict;
+                run.latency_ms.dispatch_net.p99 *= 1.5;
+            }),
+        )
+        .unwrap();
+        assert_eq!(found.headline(), "Nothing can be held against a run that is void or broken.");
+    }
 }
 
 #[test]

@@ -139,6 +139,11 @@ fn admit<F: Future<Output = ()> + Send + 'static>(
         let message = format!("a {} socket needs a valid token\n", kind.name());
         return (StatusCode::UNAUTHORIZED, challenge, message).into_response();
     }
+    let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+    if !shared.config.access.admits_page(kind, origin) {
+        let message = "pages of other sites need a token: set one for this kind of socket\n";
+        return (StatusCode::FORBIDDEN, message).into_response();
+    }
     bounded(upgrade).on_upgrade(async move |socket| {
         serve(shared, socket).await;
         drop(place);

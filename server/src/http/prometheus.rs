@@ -30,6 +30,8 @@ fn process(page: &mut Page, snapshot: &Snapshot, now_ms: i64, reads: u64) {
     let age_s = (now_ms - snapshot.made_at_ms).max(0) as f64 / 1e3;
     page.gauge("dashboard_snapshot_age_seconds", "Age of the figures on this page.", age_s);
     page.counter("stats_requests_total", "Reads of snapshots, this one included.", reads);
+    let help = "How late sockets were read in the last seconds; 0 below 50 ms.";
+    page.gauge("lag_seconds", help, snapshot.sample.lag.0 as f64 / 1e6);
     if let Some(bytes) = snapshot.resident_bytes {
         page.gauge("resident_memory_bytes", "Memory of this process.", bytes);
     }

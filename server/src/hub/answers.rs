@@ -28,7 +28,7 @@ pub(super) struct Open {
     first: bool,
     pub(super) job: Option<Assigned>,
     pub(super) events: Vec<Utf8Bytes>,
-    pub(super) translation: Option<Vec<u8>>,
+    pub(super) translation: Option<String>,
     // What the last node that failed said.
     pub(super) error: Option<ErrorCode>,
 }
@@ -47,6 +47,8 @@ pub(super) struct Assigned {
     pub(super) job: JobId,
     attempt: u32,
     node: NodeNum,
+    // Its result is here and waits for its turn.
+    answered: bool,
 }
 
 impl Answers {
@@ -93,7 +95,8 @@ impl Answers {
     pub(super) fn assigned(&mut self, assign: &Assign) -> Option<&Open> {
         let open = self.requests.get_mut(&assign.request)?;
         let node = assign.node.num;
-        open.job = Some(Assigned { job: assign.job, attempt: assign.attempt, node });
+        let (job, attempt) = (assign.job, assign.attempt);
+        open.job = Some(Assigned { job, attempt, node, answered: false });
         self.jobs.insert(assign.job, assign.request);
         Some(open)
     }
@@ -124,12 +127,14 @@ impl Hub {
         let request = self.answers.jobs.get(&answer.job).copied();
         let open = request.and_then(|request| {
             let open = self.answers.requests.get_mut(&request)?;
-            let assigned = open.job?;
-            let current = assigned.job == answer.job
+            let assigned = open.job.as_mut()?;
+            let current = !assigned.answered
+                && assigned.job == answer.job
                 && assigned.attempt == answer.attempt
                 && assigned.node == node.num
                 && wire::plain(request.session) == answer.session
                 && request.index == answer.index;
+            assigned.answered |= current;
             current.then_some(open)
         });
         match open {

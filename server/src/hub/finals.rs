@@ -33,6 +33,9 @@ impl Hub {
         let now = self.clock.now();
         if let Some(mut open) = open {
             self.log.ended(now, last, &open);
+            if matches!(last.ending, Ending::Refused(_)) {
+                self.sessions.forget(&last.request);
+            }
             let said = self.said(last, &mut open);
             for message in said.progress {
                 self.sessions.send(speaker, Outgoing::Text(message));

@@ -1,6 +1,7 @@
 //! The task that owns the scheduling instance: events in, messages out, one after the other.
 //!
-//! It neither parses nor encodes; the sockets' own tasks do that, on all cores.
+//! It parses nothing and encodes only short messages; the sockets' own tasks do the rest, on all
+//! cores.
 
 mod answers;
 mod counts;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
-use lingua_core::{Draws, RequestId, State, Words, draws};
+use lingua_core::{Draws, Micros, RequestId, State, Words, draws};
 use lingua_protocol::TurnId;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -27,6 +28,7 @@ use tokio::time::Instant;
 use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::lag::Lag;
 use crate::wire;
 use answers::Answers;
 use log::Log;
@@ -43,6 +45,9 @@ const BATCH: usize = 256;
 
 pub(crate) struct Hub {
     clock: Clock,
+    lag: Lag,
+    // The lag that the instance allows for.
+    late: Micros,
     finalize: FinalizeConfig,
     instance: Instance,
     state: State,
@@ -57,9 +62,11 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, clock: Clock, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(config: &Config, clock: Clock, lag: Lag, seed: [u8; 32]) -> Self {
         Self {
             clock,
+            lag,
+            late: Micros::ZERO,
             finalize: config.instance.finalize,
             instance: Instance::new(config.instance.clone()),
             state: State::new(config.state.clone()),
@@ -93,6 +100,7 @@ impl Hub {
                     if count == 0 {
                         return;
                     }
+                    self.allow_for_lag();
                     for event in events.drain(..) {
                         self.take(event);
                     }
@@ -100,11 +108,21 @@ impl Hub {
                 () = &mut alarm, if !alarm.is_elapsed() => {}
             }
             if self.instance.next_deadline() <= self.clock.now() {
+                self.allow_for_lag();
                 self.handle(Input::Tick);
             }
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
+        }
+    }
+
+    /// Silence is the speaker's only where this process listens.
+    fn allow_for_lag(&mut self) {
+        let late = self.lag.at(self.clock.now());
+        if late != self.late {
+            self.late = late;
+            self.handle(Input::Late(late));
         }
     }
 
@@ -134,7 +152,7 @@ impl Hub {
             // Whoever asked may be gone.
             Event::Drain(reply) => {
                 self.instance.drain();
-                let _ = reply.send(self.answers.len());
+                let _ = reply.send(self.instance.owed());
             }
             Event::Sample(reply) => drop(reply.send(self.sample())),
         }

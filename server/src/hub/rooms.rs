@@ -242,8 +242,9 @@ impl Hub {
             let message = "target_session_id is not in the room".to_owned();
             return Err((RoomErrorCode::InternalError, message));
         };
-        member.voices.insert(of, hears);
-        self.list_members(code);
+        if member.voices.insert(of, hears) != Some(hears) {
+            self.list_members(code);
+        }
         Ok(())
     }
 
@@ -278,8 +279,8 @@ impl Hub {
         self.handle(Input::SessionSetup(session, setup));
     }
 
-    /// Hands a signal on unread, unless its receiver is elsewhere or does not want to hear the
-    /// sender; the sender is not told which.
+    /// Hands a signal on unread, unless its receiver is elsewhere, reads too slowly, or does not
+    /// want to hear the sender; the sender is not told which.
     pub(super) fn relay_signal(&self, signal: Signal) {
         let Signal { from, room, to, message } = signal;
         let members = self.rooms.rooms.get(&room).map_or(&[][..], |room| &room.members);
@@ -287,7 +288,7 @@ impl Hub {
         if let (Some(_), Some(receiver)) = (is_in(from), is_in(to))
             && receiver.voices.get(&from) != Some(&false)
         {
-            self.sessions.send(to, Outgoing::Text(message));
+            self.sessions.offer(to, Outgoing::Text(message));
         }
     }
 

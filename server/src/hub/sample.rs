@@ -14,6 +14,8 @@ use crate::profile::{Profile, Services};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
     pub(crate) at: Micros,
+    /// How late the process has heard its sockets lately.
+    pub(crate) lag: Micros,
     pub(crate) counts: Counts,
     pub(crate) counters: Counters,
     pub(crate) nodes: Vec<NodeSample>,
@@ -59,6 +61,7 @@ impl Hub {
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Sample {
             at: self.clock.now(),
+            lag: self.lag.at(self.clock.now()),
             counts: self.counts.clone(),
             counters: *self.instance.counters(),
             nodes,

@@ -1,12 +1,13 @@
 //! Sessions: their audio until it belongs to an utterance, and where their answers go.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::BytesMut;
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{self, Input, Opened, Setup};
-use lingua_core::{Lang, Micros, Needs, Pair, SessionId};
+use lingua_core::{Lang, Micros, Needs, Pair, RequestId, SessionId};
 use lingua_protocol::{AudioFormat, ErrorCode, ErrorMessage, GroupId, Note};
 
 use crate::event::{
@@ -18,11 +19,12 @@ use crate::hub::groups::{Group, Part, Turn};
 use crate::ledger::Held;
 use crate::wire::{self, text};
 
-/// Whole utterances remembered per session: an older one would make a second job.
-const WHOLE_REMEMBERED: usize = 256;
-
 /// Answers owed to one session: more than it can speak before the oldest are over.
 const OWED_MAX: u32 = 512;
+
+/// Jobs of whole utterances remembered per session: an older one would be made again. All that are
+/// owed are among them.
+const WHOLE_REMEMBERED: usize = 2 * OWED_MAX as usize;
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions(HashMap<SessionId, Session>);
@@ -39,10 +41,11 @@ struct Session {
     needs: Needs,
     // The room in which it speaks. A closed session keeps it for what it said last.
     room: Option<u32>,
-    wrong_codes: u32,
+    // Wrong room codes from its socket.
+    wrong_codes: Arc<AtomicU32>,
     // The utterance opened last: its jobs share it.
     latest: Weak<Utterance>,
-    // Whole utterances seen lately; absent until there is one.
+    // Jobs of whole utterances made lately; absent until there is one.
     whole: Option<VecDeque<(u32, Lang)>>,
     turn: Turn,
     group: Option<Group>,
@@ -96,17 +99,30 @@ impl Sessions {
     }
 
     /// Counts a wrong room code; how many there were.
-    pub(super) fn guessed_wrong(&mut self, session: SessionId) -> u32 {
-        self.0.get_mut(&session).map_or(0, |session| {
-            session.wrong_codes += 1;
-            session.wrong_codes
-        })
+    pub(super) fn guessed_wrong(&self, session: SessionId) -> u32 {
+        let session = self.0.get(&session);
+        session.map_or(0, |session| session.wrong_codes.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The client may send that whole utterance again.
+    pub(super) fn forget(&mut self, request: &RequestId) {
+        let entry = self.0.get_mut(&wire::plain(request.session));
+        if let Some(seen) = entry.and_then(|entry| entry.whole.as_mut()) {
+            seen.retain(|&job| job != (request.index, request.tgt));
+        }
     }
 
     /// Sends to a session's client, if it is still there.
     pub(super) fn send(&self, session: SessionId, message: Outgoing) {
         if let Some(session) = self.0.get(&wire::plain(session)) {
             session.outbox.post(message);
+        }
+    }
+
+    /// Sends what may be lost, if the client reads.
+    pub(super) fn offer(&self, session: SessionId, message: Outgoing) {
+        if let Some(session) = self.0.get(&wire::plain(session)) {
+            session.outbox.offer(message);
         }
     }
 
@@ -129,7 +145,7 @@ impl Sessions {
 
 impl Hub {
     pub(super) fn open_session(&mut self, open: OpenSession) {
-        let OpenSession { session, needs, choices, account, outbox } = open;
+        let OpenSession { session, needs, choices, account, wrong_codes, outbox } = open;
         let entry = Session {
             outbox,
             choices,
@@ -138,7 +154,7 @@ impl Hub {
             format: AudioFormat::Pcm16,
             needs,
             room: None,
-            wrong_codes: 0,
+            wrong_codes,
             latest: Weak::new(),
             whole: None,
             turn: Turn::default(),
@@ -169,7 +185,7 @@ impl Hub {
         self.handle(Input::Chunk(piece.session, chunk));
     }
 
-    /// The same utterance again makes no second job.
+    /// The same utterance again makes no second job of a language.
     pub(super) fn take_utterance(&mut self, utterance: WholeUtterance) {
         let WholeUtterance { session, index, needs, choices, speech, audio, heard } = utterance;
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
@@ -182,19 +198,20 @@ impl Hub {
         }
         let Some(entry) = self.sessions.0.get_mut(&session) else { return };
         let seen = entry.whole.get_or_insert_default();
-        if seen.contains(&(index, needs.pair.tgt)) {
+        let mut targets = self.rooms.setup(entry.room, session, needs).targets().to_vec();
+        targets.retain(|needs| !seen.contains(&(index, needs.pair.tgt)));
+        if targets.is_empty() {
             self.counts.repeated_utterances += 1;
             return;
         }
-        if seen.len() == WHOLE_REMEMBERED {
-            seen.pop_front();
-        }
-        seen.push_back((index, needs.pair.tgt));
+        seen.extend(targets.iter().map(|needs| (index, needs.pair.tgt)));
+        let too_many = seen.len().saturating_sub(WHOLE_REMEMBERED);
+        seen.drain(..too_many);
         let bytes = audio.bytes.len() as u64;
         let turn = entry.turn.next(None, || self.words.turn());
         let utterance = Arc::new(Utterance { choices, turn, audio });
         entry.latest = Arc::downgrade(&utterance);
-        let setup = self.rooms.setup(entry.room, session, needs);
+        let setup = Setup::new(&targets);
         self.counts.audio_bytes += bytes;
         let sent = self.clock.at(heard);
         let whole = instance::WholeUtterance { index, setup, speech, bytes, sent };

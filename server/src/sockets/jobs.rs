@@ -193,7 +193,7 @@ fn events(result: &JobResult<'_>) -> Vec<Utf8Bytes> {
 }
 
 /// The translation, complete but for its place in the client's group and the time it leaves.
-fn translation(result: JobResult<'_>) -> Vec<u8> {
+fn translation(result: JobResult<'_>) -> String {
     let service_timings = result.extra.as_ref().and_then(|extra| extra.service_timings.clone());
     let translation = TranslationResult {
         session_id: result.session_id,
@@ -216,7 +216,5 @@ fn translation(result: JobResult<'_>) -> Vec<u8> {
         rerun_count: result.rerun_count,
         segments_meta: result.segments_meta,
     };
-    let mut json = Vec::with_capacity(1_024);
-    ToSession::from(translation).to_json(&mut json);
-    json
+    ToSession::from(translation).to_text()
 }

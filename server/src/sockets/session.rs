@@ -1,7 +1,7 @@
 //! A client's socket.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use axum::extract::ws::{Message, Utf8Bytes};
@@ -20,6 +20,7 @@ use crate::event::{
 };
 use crate::ledger::{Account, Held};
 use crate::sockets::Peer;
+use crate::sockets::rooms::Allowance;
 use crate::wire::{self, text};
 
 /// How often first texts are wanted, where the client does not say.
@@ -29,6 +30,8 @@ pub(super) struct SessionPeer {
     shared: Arc<Shared>,
     outbox: Outbox,
     sessions: Vec<OwnSession>,
+    wrong_codes: Arc<AtomicU32>,
+    pub(super) requests: Allowance,
     replies: Vec<Utf8Bytes>,
 }
 
@@ -54,7 +57,14 @@ impl OwnSession {
 
 impl SessionPeer {
     pub(super) fn new(shared: Arc<Shared>, outbox: Outbox) -> Self {
-        Self { shared, outbox, sessions: Vec::new(), replies: Vec::new() }
+        Self {
+            shared,
+            outbox,
+            sessions: Vec::new(),
+            wrong_codes: Arc::default(),
+            requests: Allowance::default(),
+            replies: Vec::new(),
+        }
     }
 
     pub(super) fn newest_session(&self) -> Option<SessionId> {
@@ -107,8 +117,8 @@ impl SessionPeer {
         };
         self.sessions.push(own);
         let needs = self.shared.config.needs(pair);
-        let outbox = self.outbox.clone();
-        let open = OpenSession { session, needs, choices, account, outbox };
+        let (wrong_codes, outbox) = (self.wrong_codes.clone(), self.outbox.clone());
+        let open = OpenSession { session, needs, choices, account, wrong_codes, outbox };
         events.push(Event::SessionOpened(Box::new(open)));
         Ok(())
     }

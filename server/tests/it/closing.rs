@@ -7,6 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::http::get;
 use crate::peers::{Client, Node, Socket, serve_until, server, server_with};
 
 #[tokio::test]
@@ -49,16 +50,30 @@ async fn a_frame_of_20_mb_is_refused_while_it_is_sent() {
 async fn a_server_that_stops_answers_first_and_then_says_goodbye() {
     let (stop, stopped) = oneshot::channel::<()>();
     let url = serve_until(Config::default(), async { drop(stopped.await) }).await;
-    let mut node = Node::register(&url, "n1", "zh", "en", 1).await;
+    let mut node = Node::register(&url, "n1", "zh", "en", 4).await;
     let mut client = Client::open(&url, "zh", "en").await;
     let mut idle = Client::connect(&url).await;
     client.speak(1, true).await;
     let job = node.job().await;
-    stop.send(()).unwrap();
+    // One is in its hangover, one is still spoken, and one comes too late.
     client.speak(1, true).await;
-    // The second utterance is refused, in its turn.
+    client.say(1, false).await;
+    client.heard_so_far().await;
+    stop.send(()).unwrap();
+    while get(&url, "/ready").await.body != "draining\n" {}
+    client.say(1, true).await;
+    client.speak(1, true).await;
     node.answer(&job, "still").await;
-    assert_eq!(client.translation().await.0, "still");
+    for text in ["hanging", "spoken"] {
+        let job = node.job().await;
+        node.answer(&job, text).await;
+    }
+    for text in ["still", "hanging", "spoken"] {
+        assert_eq!(client.translation().await.0, text);
+    }
+    let (code, details) = client.error().await;
+    assert_eq!(code, "NO_AVAILABLE_NODE");
+    assert!(details.unwrap().contains("\"utterance_index\":3"));
     for code in [client.closed().await, node.closed().await, idle.closed().await] {
         assert_eq!(code, Some(1001));
     }

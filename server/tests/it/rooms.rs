@@ -240,6 +240,39 @@ async fn rooms_members_languages_and_guesses_have_limits() {
         guesser.send(&join("000000", "x", "")).await;
     }
     assert_eq!(guesser.closed().await, Some(1008));
+
+    let mut other = Client::open(&url, "zh", "en").await;
+    for _ in 0..2 {
+        other.send(&join("000000", "x", "")).await;
+        other.send(r#"{"type":"session_init","client_version":"t","platform":"web","src_lang":"zh","tgt_lang":"en"}"#).await;
+        other.send(&join("000001", "x", "")).await;
+    }
+    assert_eq!(other.closed().await, Some(1008), "another session is no other guesser");
+}
+
+#[tokio::test]
+async fn a_whole_utterance_makes_one_job_per_language_however_often_it_comes() {
+    let url = server().await;
+    let mut node = Node::register(&url, "n1", "zh", "en", 8).await;
+    let mut other = Node::register(&url, "n2", "zh", "ja", 8).await;
+    let (mut speaker, code) = host(&url, None).await;
+    let mut guest = joined(&url, &code, "Ana", "en").await;
+    speaker.say_whole(0).await;
+    let job = node.job().await;
+    // Now there are two languages; its first is under way.
+    let mut late = joined(&url, &code, "Yui", "ja").await;
+    speaker.say_whole(0).await;
+    speaker.say_whole(0).await;
+    let japanese = other.job().await;
+    node.answer(&job, "once").await;
+    other.answer(&japanese, "also").await;
+    assert_eq!(guest.translation().await, ("once".to_owned(), 0));
+    assert_eq!(late.translation().await, ("also".to_owned(), 0));
+    speaker.say_whole(1).await;
+    let (job, japanese) = (node.job().await, other.job().await);
+    assert_eq!((job.utterance_index, japanese.utterance_index), (1, 1));
+    node.answer(&job, "twice").await;
+    assert_eq!(guest.translation().await, ("twice".to_owned(), 1));
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@ use lingua_core::Micros;
 use lingua_protocol::ToSession;
 use lingua_server::Config;
 
+use crate::figures::eager;
+use crate::http::stats_when;
 use crate::peers::{self, Client, Node, server, server_with};
 
 /// 20 s of speech: the longest utterance.
@@ -73,6 +75,37 @@ async fn no_pause_ends_an_utterance_while_a_result_is_played() {
     client.send(&play("tts_play_ended", "ts_end_ms")).await;
     let job = node.job().await;
     assert!(job.is_timeout_triggered, "then silence counts again");
+}
+
+#[tokio::test]
+async fn a_refused_whole_utterance_may_come_again() {
+    let url = server().await;
+    let mut client = Client::open(&url, "zh", "en").await;
+    client.say_whole(0).await;
+    let (code, details) = client.error().await;
+    assert_eq!(code, "NO_AVAILABLE_NODE");
+    assert!(details.unwrap().contains("\"retryable\":true"));
+    let mut node = Node::register(&url, "n1", "zh", "en", 4).await;
+    client.say_whole(0).await;
+    let job = node.job().await;
+    node.answer(&job, "now").await;
+    client.wait_for("translation_result").await;
+}
+
+#[tokio::test]
+async fn the_first_result_counts_even_while_it_waits() {
+    let url = server_with(eager()).await;
+    let mut node = Node::register(&url, "n1", "zh", "en", 4).await;
+    let mut client = Client::open(&url, "zh", "en").await;
+    client.say_whole(0).await;
+    client.say_whole(1).await;
+    let (first, second) = (node.job().await, node.job().await);
+    node.answer(&second, "good").await;
+    node.answer(&second, "changed").await;
+    node.answer(&first, "first").await;
+    assert_eq!(client.translation().await, ("first".to_owned(), 0));
+    assert_eq!(client.translation().await, ("good".to_owned(), 1));
+    stats_when(&url, |stats| stats["jobs"]["stale_results"] == 1).await;
 }
 
 #[tokio::test]

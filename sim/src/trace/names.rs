@@ -15,6 +15,7 @@ impl Message {
         let (name, session) = match input {
             Input::SessionOpened(session, _) => ("session opened", Some(*session)),
             Input::Chunk(session, _) => ("chunk", Some(*session)),
+            Input::Late(_) => ("late", None),
             Input::Playing(session, _) => ("playing", Some(*session)),
             Input::SessionSetup(session, _) => ("session setup", Some(*session)),
             Input::SessionClosed(session) => ("session closed", Some(*session)),
