@@ -61,13 +61,14 @@ impl Speaker {
         }
     }
 
-    /// When the utterance that begins with this chunk began.
+    /// When this chunk, the first of its utterance, was to be sent: a pause lasts until then.
     fn begins(&self, chunk: u32) -> Option<Nanos> {
-        let unit = self.units.iter().find(|unit| unit.first == chunk).map(|unit| unit.begins);
+        let unit = self.units.iter().find(|unit| unit.first == chunk);
+        let unit = unit.map(|unit| unit.begins + unit.pace);
         let silent = self.silent.iter().find(|(segment, ..)| segment.first == chunk);
         let speaking = self.speaking.filter(|segment| segment.first == chunk);
-        let silent = silent.map(|(segment, ..)| segment.begins);
-        let speaking = speaking.map(|segment| segment.begins);
+        let silent = silent.map(|(segment, ..)| segment.intended(chunk));
+        let speaking = speaking.map(|segment| segment.intended(chunk));
         unit.or(silent).or(speaking)
     }
 }

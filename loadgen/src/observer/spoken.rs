@@ -25,7 +25,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// When a chunk of it was to be sent.
-    fn intended(&self, chunk: u32) -> Nanos {
+    pub(super) fn intended(&self, chunk: u32) -> Nanos {
         self.begins + self.pace * u64::from(chunk - self.first + 1)
     }
 }
