@@ -73,6 +73,12 @@ impl Stream {
     }
 }
 
+/// The uniform number of [0, 1) after this one, for work that is done anew: the same wherever the
+/// first was the same.
+pub fn again(uniform: f64) -> f64 {
+    exponential::uniform(mix(uniform.to_bits()))
+}
+
 /// Spreads the bits of a number (the finalizer of SplitMix64).
 pub fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -103,6 +109,18 @@ pub fn choose(stream: &mut Stream, cumulative: &[f64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_drawn_again_are_uniform_too() {
+        let mut sum = 0.0;
+        let mut at = 0.5;
+        for _ in 0..10_000 {
+            at = again(at);
+            assert!((0.0..1.0).contains(&at));
+            sum += at;
+        }
+        assert!((sum / 10_000.0 - 0.5).abs() < 0.02, "{sum}");
+    }
 
     #[test]
     fn streams_do_not_depend_on_the_order_of_draws() {

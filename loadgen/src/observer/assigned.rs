@@ -60,8 +60,7 @@ impl Observer {
             unit.attempt = unit.attempt.max(attempt);
             let counted = unit.counted;
             self.jobs.dispatched += u64::from(counted);
-            // Another attempt is other work.
-            return Duty::of(-1.0);
+            return Duty::of(unit.take_work());
         }
         let is_it = |ended: &Ended| (ended.index, ended.first) == (index, span.first);
         if speaker.ended.iter().any(is_it) {
@@ -71,8 +70,8 @@ impl Observer {
         let Some(place) = self.place(session, index, attempt, (span.first, span.last), at) else {
             return Duty::of(-1.0);
         };
-        let unit = &self.speakers[session].units[place];
-        let (counted, work, cut, sent) = (unit.counted, unit.work, unit.cut, unit.sent);
+        let unit = &mut self.speakers[session].units[place];
+        let (counted, work, cut, sent) = (unit.counted, unit.take_work(), unit.cut, unit.sent);
         self.jobs.dispatched += u64::from(counted);
         if let Some(sent) = sent.filter(|_| counted) {
             let hangover = match cut {

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use lingua_reports::load::{AcrossShards, Freezes};
 use lingua_reports::run::{Affinity, BrokenSegments, Jobs, Sample};
+use lingua_scenarios::streams::again;
 use lingua_scenarios::{AffinityRule, Pair, Scenario, WhenFull};
 
 use crate::pacer::{NEVER, Nanos};
@@ -64,6 +65,17 @@ pub(crate) struct Unit {
     attempt: u32,
     // When a node has answered.
     answered: Option<Nanos>,
+}
+
+impl Unit {
+    /// The number that decides how long the next node works on it. Another attempt is other work.
+    fn take_work(&mut self) -> f64 {
+        let work = self.work;
+        if work >= 0.0 {
+            self.work = again(work);
+        }
+        work
+    }
 }
 
 /// Who ended an utterance.

@@ -3,6 +3,8 @@
 use lingua_core::instance::Request;
 use lingua_core::{LookupMap, Micros, RequestId, Words};
 
+use lingua_scenarios::streams::again;
+
 use crate::slab::Slab;
 
 /// A job whose final message is owed.
@@ -10,7 +12,7 @@ use crate::slab::Slab;
 pub(super) struct OpenJob {
     pub(super) offered: Micros,
     pub(super) pair: u32,
-    /// Uniform number that decides how long the first node works on it; negative: keyed by what was
+    /// Uniform number that decides how long the next node works on it; negative: keyed by what was
     /// said.
     pub(super) work: f64,
     /// Whether a node has had it.
@@ -42,10 +44,16 @@ impl OpenJobs {
         self.jobs.get(place).map(|(_, job)| job)
     }
 
-    /// A node has it; tells whether none had it before.
-    pub(super) fn reach(&mut self, request: &RequestId) -> bool {
-        let job = self.places.get(request).and_then(|&place| self.jobs.get_mut(place));
-        job.is_some_and(|(_, job)| !std::mem::replace(&mut job.reached, true))
+    /// A node has it: how it was until then.
+    pub(super) fn reach(&mut self, request: &RequestId) -> Option<OpenJob> {
+        let place = *self.places.get(request)?;
+        let (_, job) = self.jobs.get_mut(place)?;
+        let before = *job;
+        job.reached = true;
+        if job.work >= 0.0 {
+            job.work = again(job.work);
+        }
+        Some(before)
     }
 
     pub(super) fn remove(&mut self, request: &RequestId) -> Option<OpenJob> {

@@ -203,6 +203,10 @@ impl World {
         let mut draws = RequestWords { streams: &mut self.streams, open: &self.open };
         let mut cx = Cx { now: self.now, draws: &mut draws, store, out: &mut out };
         server.instance.handle(&mut cx, input);
+        // A timer that rings late is noticed with whatever comes first.
+        if server.instance.next_deadline() < self.now {
+            server.instance.handle(&mut cx, Input::Tick);
+        }
         let deadline = server.instance.next_deadline();
         if deadline < server.tick_at {
             server.tick_at = deadline;

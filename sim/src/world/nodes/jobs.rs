@@ -27,7 +27,6 @@ impl World {
     /// A job reaches a node.
     pub(in crate::world) fn node_takes(&mut self, assign: Assign) {
         let at = self.node_of_num[assign.node.num.index()];
-        let counted = self.open.get(&assign.request).is_some_and(|open| open.counted);
         let node = &mut self.nodes[at as usize];
         let current = node.socket.is_some_and(|socket| socket.node == Some(assign.node));
         if node.phase != Phase::Up || !current || node.silent {
@@ -35,8 +34,10 @@ impl World {
             return;
         }
         assert!(node.queued.len() < WORKS_MAX, "a node has {WORKS_MAX} jobs");
-        let first = self.open.reach(&assign.request);
-        let uniform = self.work_of(&assign, first);
+        let open = self.open.reach(&assign.request);
+        let counted = open.is_some_and(|open| open.counted);
+        let first = open.is_some_and(|open| !open.reached);
+        let uniform = self.work_of(&assign, open.map_or(-1.0, |open| open.work));
         self.recorder.arrived(self.now, &assign, (counted, first), &self.scheduler);
         self.digest.add(u64::from(at) << 32 ^ u64::from(assign.attempt));
         self.count_affinity(&assign, counted);
@@ -201,16 +202,13 @@ impl World {
     }
 
     /// The uniform number that decides how long a job takes: it belongs to what was said.
-    fn work_of(&self, assign: &Assign, first: bool) -> f64 {
-        let planned = self.open.get(&assign.request).map(|open| open.work);
-        match planned {
-            Some(work) if first && work >= 0.0 => work,
-            _ => {
-                let key = mix(assign.request.session.0)
-                    ^ request_key(RequestId { index: 0, ..assign.request });
-                let n = assign.sent.0 ^ mix(u64::from(assign.attempt));
-                self.streams.uniform(Purpose::Service, key, n)
-            }
+    fn work_of(&self, assign: &Assign, planned: f64) -> f64 {
+        if planned >= 0.0 {
+            return planned;
         }
+        let key =
+            mix(assign.request.session.0) ^ request_key(RequestId { index: 0, ..assign.request });
+        let n = assign.sent.0 ^ mix(u64::from(assign.attempt));
+        self.streams.uniform(Purpose::Service, key, n)
     }
 }
