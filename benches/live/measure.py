@@ -3,6 +3,7 @@
 
     cargo build --release --workspace && benches/live/measure.py && target/release/lingua publish
 
+With a word, e.g. `benches/live/measure.py Opus`, only the rows that name it are measured anew.
 Takes about ten minutes on a machine that does nothing else. A run that is void is made again, three
 times at most; then its row says so. Needs 20,000 descriptors.
 """
@@ -50,14 +51,14 @@ def beats(per_s):
 
 # Table, figure, arguments of `lingua load`, and what its report says.
 LOADS = [
-    ("A", "dispatch requests/s, 9 kB of Opus each", f"{FAST} --set sessions.0.count=4000", rate),
+    ("A", "dispatch requests/s, 9 kB of Opus each", f"{FAST} --set sessions.0.count=3600", rate),
     ("A", "dispatch requests/s, 96 kB of PCM16 each",
      f"{FAST} --audio pcm16 --set sessions.0.bytes_per_ms=32 --set sessions.0.count=1500", rate),
     ("A", "dispatch requests/s, one small chunk each",
      f"{FAST} --set sessions.0.utterance=100ms --set sessions.0.gap=10s "
      "--set sessions.0.count=7000", rate),
     ("A", "at real pace, bound by the 20,000 descriptors of one process",
-     f"{RATE} --set sessions.0.count=8000 --set sessions.0.gap=3s", rate),
+     f"{RATE} --set sessions.0.count=8000 --set sessions.0.gap.exponential=10s", rate),
     ("A", "nodes and concurrent sessions", "scenarios/live/sockets.toml", held),
     ("A", "heartbeat writes/s",
      f"{CALM} --set nodes.0.count=2000 --set nodes.0.heartbeat=1s --set sessions.0.count=1000",
@@ -111,28 +112,45 @@ def micros(text):
     return total
 
 
-def main():
-    rows = []
-    for table, figure, arguments, words in LOADS:
-        run = load(arguments)
-        said = words(run)
-        if run["verdict"] == "void":
-            said = "void: " + "; ".join(run["reasons"])
-        print(f"{table} {figure}: {said}", file=sys.stderr)
-        rows.append((table, figure, said, f"lingua load {arguments}"))
+def calibrated():
     costs = OUT / "costs.toml"
     subprocess.run([LINGUA, "calibrate", "--out", costs], cwd=ROOT, check=True,
                    stdout=subprocess.DEVNULL)
     measured = tomllib.loads(costs.read_text())["costs"]
     for figure, cost in COSTS:
         said = f"{micros(measured[cost]):.1f} µs of processor time"
-        rows.append(("D", figure, said, "lingua calibrate --out costs.toml"))
+        yield ("D", figure), (said, "lingua calibrate --out costs.toml")
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    path = ROOT / "scenarios/live/measured.csv"
+    with open(path, newline="", encoding="utf-8") as file:
+        former = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
+    OUT.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for table, figure, arguments, words in LOADS:
+        if wanted not in figure:
+            continue
+        run = load(arguments)
+        said = words(run)
+        if run["verdict"] == "void":
+            said = "void: " + "; ".join(run["reasons"])
+        print(f"{table} {figure}: {said}", file=sys.stderr)
+        found[table, figure] = (said, f"lingua load {arguments}")
+    if any(wanted in figure for figure, _ in COSTS):
+        found.update(calibrated())
     today, where = datetime.date.today().isoformat(), machine()
-    with open(ROOT / "scenarios/live/measured.csv", "w", newline="", encoding="utf-8") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["table", "figure", "measured", "machine", "date", "command"])
-        for table, figure, said, command in rows:
-            out.writerow([table, figure, said, where, today, command])
+        every = [row[:2] for row in LOADS] + [("D", figure) for figure, _ in COSTS]
+        for key in every:
+            if key in found:
+                said, command = found[key]
+                out.writerow([*key, said, where, today, command])
+            elif key in former:
+                out.writerow(former[key])
 
 
 if __name__ == "__main__":
