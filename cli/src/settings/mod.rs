@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn an_address_with_a_password_is_never_shown() {
+        let file = "redis = \"redis://user:hunter2@a:1,redis://:hunter2@b:2\"\n";
+        let settings = taken(file, &[], &Flags::default()).unwrap();
+        assert_eq!(settings.config().unwrap().redis.addresses.len(), 2);
+        for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
+        {
+            assert!(text.contains("redis://…@a:1") && !text.contains("hunter2"), "{text}");
+        }
+        for flags in [[("redis", "user:hunter2@a:1")], [("redis", "redis://a:1,hunter2")]] {
+            let told = taken("", &[], &Flags::of(&flags)).unwrap_err();
+            assert!(told.contains("--redis: write redis://host:port"), "{told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
+
+    #[test]
     fn defaults_are_within_their_ranges_and_names_are_unique() {
         let names: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), KEYS.len());

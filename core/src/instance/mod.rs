@@ -28,6 +28,7 @@ use slab::{Key, Slab};
 use timers::Timers;
 use waiting::Waiting;
 
+pub use fleet::Gate;
 pub use message::*;
 
 /// Rules of an [`Instance`].
@@ -225,6 +226,11 @@ impl Instance {
     /// Counts of rare paths, for reports and logs.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What a policy ranks by where the store is elsewhere.
+    pub fn snapshot(&self) -> &crate::Snapshot {
+        &self.links.snapshot
     }
 
     /// Jobs that wait for a slot.

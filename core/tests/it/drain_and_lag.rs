@@ -1,7 +1,9 @@
 //! Speech that is under way when the process stops, and speech that is heard late.
 
 use lingua_core::finalize::{Chunk, Reason};
-use lingua_core::instance::{Ending, Input, InstanceConfig, Output, Refused, Setup, WholeUtterance};
+use lingua_core::instance::{
+    Ending, Input, InstanceConfig, Output, Refused, Setup, WholeUtterance,
+};
 use lingua_core::*;
 
 use crate::fixture::{Solo, caps, pair};

@@ -79,6 +79,8 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         "draining\n"
     } else if shared.hub.is_closed() || age > late.as_millis() as i64 {
         "the scheduler does not answer\n"
+    } else if !shared.is_present() {
+        "the store does not answer\n"
     } else {
         return "OK".into_response();
     };

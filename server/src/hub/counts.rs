@@ -12,11 +12,11 @@ use crate::snapshot::Histogram;
 pub(crate) struct Tally(Vec<(&'static str, u64)>);
 
 impl Tally {
-    fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
+    pub(super) fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
         Self(causes.into_iter().map(|cause| (cause, 0)).collect())
     }
 
-    fn add(&mut self, cause: &'static str) {
+    pub(super) fn add(&mut self, cause: &'static str) {
         match self.0.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, count)) => *count += 1,
             None => self.0.push((cause, 1)),

@@ -14,8 +14,13 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use crate::redis::Redis;
+
 pub(crate) use client::Client;
 pub(crate) use node::Node;
+
+/// Names where the state is: in the server, or `redis` for a Redis server of each test's own.
+pub(crate) const STORE: &str = "LINGUA_TEST_STORE";
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,7 +41,11 @@ pub(crate) async fn serve_until(
 ) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    let redis = std::env::var(STORE).is_ok_and(|store| store == "redis").then(Redis::start);
+    let config = redis.as_ref().map_or(config.clone(), |redis| redis.with(config));
     tokio::spawn(async move {
+        // It lives as long as the server.
+        let _redis = redis;
         serve(config, listener, stop).await.unwrap();
     });
     format!("ws://{address}")
