@@ -44,7 +44,7 @@ pub use config::{Config, HostPort, HostPortError, Limits, RedisConfig, RoomLimit
 use clock::Clock;
 use event::Event;
 use hub::{Home, Hub};
-use instances::{Joined, Standing};
+use instances::{Joined, Passphrase, Standing};
 use lag::Lag;
 use ledger::Ledger;
 use snapshot::{Snapshot, Snapshots};
@@ -65,6 +65,9 @@ pub enum ServeError {
     /// The store on Redis cannot be served.
     #[error(transparent)]
     Store(#[from] lingua_store::StoreError),
+    /// What instances show each other is none of ours.
+    #[error("the store holds no secret of ours at lingua:v1:{{dir}}:secret: {0}")]
+    Secret(#[from] SecretError),
     /// Other instances would not find this one.
     #[error("{0} is no address for other instances: set advertise to where they reach this one")]
     Advertise(SocketAddr),
@@ -100,6 +103,7 @@ struct Shared {
     // Where the state is on Redis.
     store: Option<Store>,
     standing: Option<Standing>,
+    passphrase: Option<Passphrase>,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
 }
@@ -178,16 +182,17 @@ impl Server {
         let (hub, inbox) = mpsc::channel(config.limits.inbox);
         let lag = Lag::default();
         let measuring = tokio::spawn(lag.clone().measure(clock));
-        let (home, replies) = match &joined {
-            None => (Home::Here(Box::new(State::new(config.state.clone()))), None),
-            Some(joined) => {
-                let (home, replies) = joined.home(&config);
-                (home, Some(replies))
-            }
-        };
+        let mut home = Home::Here(Box::new(State::new(config.state.clone())));
+        let (mut replies, mut abroad, mut outbound) = (None, None, None);
+        if let Some(joined) = &joined {
+            let (remote, from_store) = joined.home(&config);
+            let (others, to_others) = joined.abroad(&hub);
+            (home, replies) = (remote, Some(from_store));
+            (abroad, outbound) = (Some(others), Some(to_others));
+        }
         let store = joined.as_ref().map(|joined| joined.store().clone());
         let standing = joined.as_ref().map(|joined| joined.standing().clone());
-        let scheduler = Hub::new(&config, home, clock, lag, seed).run(inbox, replies);
+        let scheduler = Hub::new(&config, home, abroad, clock, lag, seed).run(inbox, replies);
         let scheduler = tokio::spawn(scheduler);
         let (snapshots, snapshot) = Snapshots::new(&config);
         let (limits, id) = (config.limits, config.instance.id);
@@ -203,10 +208,11 @@ impl Server {
             draining: AtomicBool::new(false),
             store: store.clone(),
             standing,
+            passphrase: joined.as_ref().map(|joined| joined.passphrase().clone()),
             snapshot,
             snapshot_reads: AtomicU64::new(0),
         });
-        let beside = joined.map(|joined| joined.start(hub));
+        let beside = joined.zip(outbound).map(|(joined, outbound)| joined.start(hub, outbound));
         let snapshots = tokio::spawn(snapshots.run(shared.clone()));
         let stop = drained(shared.clone(), shutdown);
         accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
@@ -217,7 +223,7 @@ impl Server {
         drop(beside);
         if let Some(store) = store {
             // The store may be away as well.
-            let _ = timeout(limits.goodbye, instances::leave(&store, id, clock)).await;
+            let _ = timeout(limits.goodbye, instances::leave(store, id, clock)).await;
         }
         Ok(())
     }

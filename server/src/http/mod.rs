@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::{Router, routing::get, routing::put};
+use lingua_core::InstanceId;
 use lingua_protocol::limits::FRAME_BYTES;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -25,6 +26,7 @@ use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
 use crate::event::Event;
+use crate::instances::{self, Passphrase};
 use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
@@ -52,6 +54,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/ready", get(ready))
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
+        .route("/ws/instance", get(instance))
         .merge(views)
         .fallback(|| async { (StatusCode::NOT_FOUND, "not found; try /dashboard\n") })
         .with_state(shared)
@@ -149,6 +152,26 @@ fn admit<F: Future<Output = ()> + Send + 'static>(
     bounded(upgrade).on_upgrade(async move |socket| {
         serve(shared, socket).await;
         drop(place);
+    })
+}
+
+/// Another instance that shares the store, and so knows what to show.
+async fn instance(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let token = access::shown(&headers, None);
+    let expected = shared.passphrase.as_ref().map(Passphrase::get);
+    let known = token.zip(expected).is_some_and(|(token, secret)| secret.is_shown(&token));
+    let from = query.as_deref().and_then(|query| query.strip_prefix("instance=")?.parse().ok());
+    let Some(from) = from.filter(|_| known).map(InstanceId) else {
+        return (StatusCode::UNAUTHORIZED, "for instances that share the store\n").into_response();
+    };
+    let upgrade = upgrade.max_message_size(instances::FRAME_BYTES);
+    upgrade.max_frame_size(instances::FRAME_BYTES).on_upgrade(async move |socket| {
+        instances::receive(shared.hub.clone(), from, socket).await;
     })
 }
 

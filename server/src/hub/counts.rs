@@ -89,6 +89,10 @@ pub(crate) struct Counts {
     pub(crate) nodes_gone: Tally,
     pub(crate) sessions_opened: u64,
     pub(crate) audio_bytes: u64,
+    /// Messages to other instances that could not be sent.
+    pub(crate) not_posted: u64,
+    /// Messages of other instances whose audio or result did not come.
+    pub(crate) parcels_missed: u64,
     /// From the last audio, hangover taken off, until the job was handed to its node: first
     /// attempts of manual cuts and whole utterances.
     pub(crate) dispatch: Histogram,
@@ -133,6 +137,8 @@ impl Default for Counts {
             nodes_gone: Tally::new(NodeGone::ALL.map(NodeGone::name)),
             sessions_opened: 0,
             audio_bytes: 0,
+            not_posted: 0,
+            parcels_missed: 0,
             dispatch: Histogram::default(),
             response: Histogram::default(),
         }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::hub::Hub;
 use crate::hub::counts::Tally;
-use crate::instances::{Shared, Standing};
+use crate::instances::Standing;
 use crate::snapshot::Histogram;
 
 /// The state, or the way to it.
@@ -99,11 +99,6 @@ impl Remote {
         }
     }
 
-    /// This instance is present again.
-    pub(super) fn rejoined(&self, until: Micros) {
-        self.standing.lasts(until);
-    }
-
     pub(super) fn figures(&self, now: Micros) -> StoreFigures {
         let up = self.standing.holds(now);
         StoreFigures { up, ..self.figures.clone() }
@@ -167,19 +162,15 @@ impl Home {
 }
 
 impl Hub {
-    pub(super) fn take_shared(&mut self, shared: Shared) {
-        match shared {
-            Shared::Snapshot(snapshot) => self.handle(Input::Snapshot(snapshot)),
-            Shared::Rejoined { until, lost } => {
-                if let Home::Redis(remote) = &self.home {
-                    remote.rejoined(until);
-                }
-                if lost {
-                    self.start_nodes_over();
-                } else {
-                    self.register_all_again();
-                }
-            }
+    /// The store had forgotten this instance, or has lost everything.
+    pub(super) fn rejoin(&mut self, until: Micros, lost: bool) {
+        if let Home::Redis(remote) = &self.home {
+            remote.standing.lasts(until);
+        }
+        if lost {
+            self.start_nodes_over();
+        } else {
+            self.register_all_again();
         }
     }
 

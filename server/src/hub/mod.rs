@@ -3,6 +3,7 @@
 //! It parses nothing and encodes only short messages; the sockets' own tasks do the rest, on all
 //! cores.
 
+mod abroad;
 mod answers;
 mod counts;
 mod finals;
@@ -39,6 +40,7 @@ use rooms::Rooms;
 use sessions::Sessions;
 use watched::Watched;
 
+pub(crate) use abroad::Abroad;
 pub(crate) use counts::Counts;
 pub(crate) use home::{Home, Remote, StoreFigures};
 pub(crate) use sample::{NodeSample, Sample};
@@ -56,6 +58,8 @@ pub(crate) struct Hub {
     rejoin: Micros,
     instance: Instance,
     home: Home,
+    // Where there may be other instances.
+    abroad: Option<Abroad>,
     words: Chance,
     out: Vec<Output>,
     nodes: Nodes,
@@ -67,7 +71,14 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, home: Home, clock: Clock, lag: Lag, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        home: Home,
+        abroad: Option<Abroad>,
+        clock: Clock,
+        lag: Lag,
+        seed: [u8; 32],
+    ) -> Self {
         Self {
             clock,
             lag,
@@ -76,6 +87,7 @@ impl Hub {
             rejoin: config.instance.rejoin,
             instance: Instance::new(config.instance.clone()),
             home,
+            abroad,
             words: Chance(ChaCha8Rng::from_seed(seed)),
             out: Vec::new(),
             nodes: Nodes::default(),
@@ -99,7 +111,7 @@ impl Hub {
         tokio::pin!(alarm);
         loop {
             let due = self.instance.next_deadline().min(self.rooms.next_scan());
-            let due = due.min(self.next_admission());
+            let due = due.min(self.next_admission()).min(self.next_look_abroad());
             let due = self.clock.instant(due).map(Instant::from_std);
             // An alarm that rings early does no harm, and to move it costs more than most events.
             if let Some(due) = due
@@ -129,6 +141,7 @@ impl Hub {
                 self.handle(Input::Tick);
             }
             self.admit_nodes();
+            self.look_abroad();
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
@@ -209,7 +222,7 @@ impl Hub {
             Output::Work(_) => self.counts.reservations += 1,
             Output::RefreshModel(_) => self.counts.model_refreshes += 1,
             Output::Store(token, op) => self.ask_store(token, op),
-            Output::Route(..) => unreachable!("the only instance is this one"),
+            Output::Route(to, routed) => self.route(to, routed),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Nodes {
         })
     }
 
-    fn send(&self, node: NodeRef, message: Outgoing) {
+    pub(super) fn send(&self, node: NodeRef, message: Outgoing) {
         if let Some(node) = self.nodes.get(&node) {
             node.outbox.post(message);
         }
@@ -341,6 +341,10 @@ impl Hub {
     }
 
     pub(super) fn assign(&mut self, assign: Assign) {
+        if self.abroad.as_ref().is_some_and(|abroad| abroad.is_guest(assign.job)) {
+            self.assign_guest(&assign);
+            return;
+        }
         let Some(open) = self.answers.assigned(&assign) else { return };
         let utterance = open.utterance.clone();
         let for_room = open.receivers != Receivers::Speaker;
@@ -349,8 +353,12 @@ impl Hub {
         // A node that does not take it is closed by its own task; the job is then dispatched anew.
         let job = JobForNode { assign, utterance, for_room };
         self.nodes.send(assign.node, Outgoing::Job(Box::new(job)));
+        self.count_dispatched(&assign);
+    }
+
+    pub(super) fn count_dispatched(&mut self, assign: &Assign) {
         let hangover = assign.reason.map_or(Micros::ZERO, |reason| reason.hangover(&self.finalize));
-        self.counts.dispatched(&assign, self.clock.now() - assign.sent - hangover);
+        self.counts.dispatched(assign, self.clock.now() - assign.sent - hangover);
     }
 
     pub(super) fn cancel(&mut self, node: NodeRef, job: JobId) {

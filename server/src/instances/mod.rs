@@ -1,28 +1,44 @@
 //! The other instances: who is there, and what is kept up beside the hub while the state is on
 //! Redis.
 
+mod header;
+mod links;
+mod parcel;
+mod post;
 mod presence;
 mod standing;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Snapshot};
-use lingua_store::{Layout, Replied, Store, StoreClock, StoreConfig};
+use lingua_store::{Inbox, Layout, Member, Replied, Store, StoreClock, StoreConfig};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::access::{Secret, SecretError};
 use crate::clock::{Clock, unix_ms};
 use crate::event::Event;
-use crate::hub::{Home, Remote};
+use crate::hub::{Abroad, Home, Remote};
 use crate::{Config, ServeError};
+use post::Post;
 
+pub(crate) use links::{Dialer, FRAME_BYTES, receive};
+pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
 pub(crate) use standing::Standing;
+
+/// Messages to other instances that wait to be posted.
+const POST_MAX: usize = 8_192;
 
 /// Steps under way at once, and as many that wait.
 const BACKLOG: usize = 4_096;
+
+/// Messages of this instance for others.
+pub(crate) type Outbound = mpsc::Receiver<(InstanceId, Routed)>;
 
 /// What an instance says of itself to the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +59,35 @@ pub(crate) enum Shared {
     Rejoined { until: Micros, lost: bool },
     /// What is to be ranked by.
     Snapshot(Box<Snapshot>),
+    /// Who is there.
+    Members(Vec<Member>),
+    /// A link is there, or is down: what was given to it is lost.
+    Link { to: InstanceId, up: bool },
+    /// A message of another instance.
+    Header(Box<Routed>),
+    /// What belongs to one.
+    Parcel { from: InstanceId, parcel: Box<Parcel> },
+    /// A message that could not be posted.
+    NotPosted(Box<Routed>),
+}
+
+/// What instances show each other. It changes where the store has lost it.
+#[derive(Debug, Clone)]
+pub(crate) struct Passphrase(Arc<Mutex<Secret>>);
+
+impl Passphrase {
+    fn new(text: &str) -> Result<Self, SecretError> {
+        Ok(Self(Arc::new(Mutex::new(text.parse()?))))
+    }
+
+    pub(crate) fn get(&self) -> Secret {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, text: &str) -> Result<(), SecretError> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = text.parse()?;
+        Ok(())
+    }
 }
 
 /// An instance that shares its state and is a member.
@@ -52,7 +97,8 @@ pub(crate) struct Joined {
     clock: Clock,
     standing: Standing,
     about: Arc<str>,
-    secret: String,
+    passphrase: Passphrase,
+    inbox: Inbox,
     announce: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
 
@@ -96,22 +142,36 @@ impl Joined {
             started_at_ms: unix_ms(),
         };
         let about = serde_json::to_string(&about).expect("string keys into memory").into();
-        let secret = store.secret(&secret).await?.stands;
+        let passphrase = Passphrase::new(&store.secret(&secret).await?.stands)?;
         let standing = Standing::default();
-        let this = Self { store, id, clock, standing, about, secret, announce: mpsc::channel(1) };
+        let inbox = store.open_inbox(id).await?;
+        let announce = mpsc::channel(1);
+        let this = Self { store, id, clock, standing, about, passphrase, inbox, announce };
         let asked = clock.now();
         this.store.present(id, &this.about, presence::LIFE).await?;
         this.standing.lasts(asked + Micros(presence::LIFE.as_micros() as u64));
         Ok(this)
     }
 
-    /// The way to the state for the hub, and where the replies come.
+    /// The way to the state for the hub, and where the replies come from.
     pub(crate) fn home(&self, config: &Config) -> (Home, mpsc::Receiver<Replied>) {
         let (sender, replies) = mpsc::channel(BACKLOG);
         let handle = self.store.clone().drive(BACKLOG, sender);
         let (standing, announce) = (self.standing.clone(), self.announce.0.clone());
         let remote = Remote::new(handle, standing, announce, &config.state);
         (Home::Redis(Box::new(remote)), replies)
+    }
+
+    /// The way to other instances for the hub, and what is to be posted.
+    pub(crate) fn abroad(&self, hub: &mpsc::Sender<Event>) -> (Abroad, Outbound) {
+        let (post, outbound) = mpsc::channel(POST_MAX);
+        let (id, passphrase) = (self.id, self.passphrase.clone());
+        let dialer = Dialer { id, passphrase, hub: hub.downgrade() };
+        (Abroad::new(id, dialer, post), outbound)
+    }
+
+    pub(crate) fn passphrase(&self) -> &Passphrase {
+        &self.passphrase
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -123,20 +183,27 @@ impl Joined {
     }
 
     /// Starts what is to be kept up; it ends with the set.
-    pub(crate) fn start(self, hub: mpsc::Sender<Event>) -> JoinSet<()> {
+    pub(crate) fn start(self, hub: mpsc::Sender<Event>, outbound: Outbound) -> JoinSet<()> {
+        let post = Post {
+            store: self.store.clone(),
+            id: self.id,
+            clock: self.clock,
+            sequence: Arc::default(),
+        };
         let mut tasks = JoinSet::new();
         let (changes, changed) = mpsc::channel(1);
         let (nudge, nudged) = mpsc::channel(1);
         tasks.spawn(self.store.clone().hear_changes(changes));
         tasks.spawn(presence::announce(self.store.clone(), self.announce.1));
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
+        tasks.spawn(post.clone().run(outbound, hub.clone()));
+        tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {
-            store: self.store,
-            id: self.id,
-            clock: self.clock,
+            post,
             standing: self.standing,
             about: self.about,
-            secret: self.secret,
+            passphrase: self.passphrase,
+            members: Vec::new(),
             hub,
         };
         tasks.spawn(keeper.run(nudged));
@@ -145,8 +212,11 @@ impl Joined {
 }
 
 /// Leaves for good: the nodes and headers of this instance are cleared up.
-pub(crate) async fn leave(store: &Store, id: InstanceId, clock: Clock) {
-    if let Err(error) = presence::clear_up(store, id, clock.now(), true).await {
+pub(crate) async fn leave(store: Store, id: InstanceId, clock: Clock) {
+    // Beyond whatever it has posted: a receiver drops what it knows.
+    let sequence = Arc::new(AtomicU64::new(1 << 52));
+    let post = Post { store, id, clock, sequence };
+    if let Err(error) = presence::clear_up(&post, id, true).await {
         tracing::warn!(instance = id.0, %error, "left without clearing up: another instance will");
     }
 }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Op, Reply};
-use lingua_store::{Store, StoreError};
+use lingua_store::{Member, Store, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
 
 use crate::clock::Clock;
 use crate::event::Event;
-use crate::instances::{Shared, Standing};
+use crate::instances::header::Header;
+use crate::instances::post::Post;
+use crate::instances::{Passphrase, Shared, Standing};
 
 /// How often an instance says that it is there.
 const EVERY: Duration = Duration::from_secs(2);
@@ -28,12 +31,12 @@ const SWEEP: Duration = Duration::from_secs(10);
 
 /// Keeps an instance present.
 pub(super) struct Keeper {
-    pub(super) store: Store,
-    pub(super) id: InstanceId,
-    pub(super) clock: Clock,
+    pub(super) post: Post,
     pub(super) standing: Standing,
     pub(super) about: Arc<str>,
-    pub(super) secret: String,
+    pub(super) passphrase: Passphrase,
+    // As the hub knows them.
+    pub(super) members: Vec<Member>,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -47,9 +50,9 @@ impl Keeper {
                 && up
             {
                 let cause = error.name();
-                warn!(instance = self.id.0, cause, %error, "the store does not answer");
+                warn!(instance = self.post.id.0, cause, %error, "the store does not answer");
             } else if told.is_ok() && !up {
-                info!(instance = self.id.0, "the store answers again");
+                info!(instance = self.post.id.0, "the store answers again");
             }
             up = told.is_ok();
             // A nudge only comes early.
@@ -59,43 +62,69 @@ impl Keeper {
 
     /// Says that it is there, once.
     async fn say(&mut self) -> Result<(), StoreError> {
-        let asked = self.clock.now();
-        let roll = self.store.present(self.id, &self.about, LIFE).await?;
+        let Post { store, id, clock, .. } = self.post.clone();
+        let asked = clock.now();
+        let roll = store.present(id, &self.about, LIFE).await?;
         let until = asked + Micros(LIFE.as_micros() as u64);
         if roll.joined {
-            self.store.agree_on_rules().await?;
-            let secret = self.store.secret(&self.secret).await?;
-            let lost = secret.is_new || secret.stands != self.secret;
-            if lost {
-                self.store.skip_instances(self.id).await?;
-                self.secret = secret.stands;
-            }
-            warn!(instance = self.id.0, lost, "the store had forgotten this instance");
+            let lost = self.come_back(&store, id).await?;
+            warn!(instance = id.0, lost, "the store had forgotten this instance");
             let _ = self.hub.send(Event::Shared(Shared::Rejoined { until, lost })).await;
         } else {
             self.standing.lasts(until);
         }
-        let gone = roll.members.iter().filter(|member| !member.present && member.id != self.id);
+        if roll.members != self.members {
+            self.members.clone_from(&roll.members);
+            let members = roll.members.clone();
+            let _ = self.hub.send(Event::Shared(Shared::Members(members))).await;
+        }
+        let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
         for member in gone {
-            if self.store.lock("sweeper", self.id, SWEEP).await? {
-                info!(instance = self.id.0, gone = member.id.0, "clearing up after an instance");
-                clear_up(&self.store, member.id, asked, false).await?;
+            if store.lock("sweeper", id, SWEEP).await? {
+                info!(instance = id.0, gone = member.id.0, "clearing up after an instance");
+                clear_up(&self.post, member.id, false).await?;
             }
         }
         Ok(())
+    }
+
+    /// Tells whether the store has lost everything; then it is made what it was.
+    async fn come_back(&self, store: &Store, id: InstanceId) -> Result<bool, StoreError> {
+        store.agree_on_rules().await?;
+        let own = self.passphrase.get();
+        let secret = store.secret(own.text()).await?;
+        let lost = secret.is_new || secret.stands != own.text();
+        if lost {
+            store.skip_instances(id).await?;
+            if let Err(error) = self.passphrase.set(&secret.stands) {
+                warn!(instance = id.0, %error, "what instances show each other cannot be read");
+            }
+        }
+        Ok(lost)
     }
 }
 
 /// Takes what an instance has left out of the store. Each part may be done twice.
 pub(super) async fn clear_up(
-    store: &Store,
+    post: &Post,
     gone: InstanceId,
-    now: Micros,
     leaves: bool,
 ) -> Result<(), StoreError> {
+    let Post { store, clock, .. } = post;
     for node in store.nodes_of(gone).await? {
-        store.apply(now, &Op::Remove(node)).await?;
+        store.apply(clock.now(), &Op::Remove(node)).await?;
     }
+    for entry in store.left_by(gone).await? {
+        match Header::parse(&entry.header, clock.now()).map(|header| header.routed) {
+            // Its origin tries another node.
+            Some(Routed::Assign(assign)) if assign.job.origin != gone => {
+                post.send(assign.job.origin, Routed::Full(assign.job, assign.attempt)).await?;
+            }
+            // Its receiver is gone, and the sessions or nodes that it was about.
+            _ => store.keep_dead_letter(&entry.header, "its receiver is gone").await?,
+        }
+    }
+    store.drop_inbox(gone).await?;
     store.forget(gone, leaves).await?;
     store.tell_changed().await
 }

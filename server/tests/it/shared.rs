@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::figures::{eager, samples};
 use crate::http::{get, stats_when};
-use crate::peers::{Client, Node, STORE, server_with};
-use crate::redis::Redis;
+use crate::peers::{Client, Node, Redis, STORE, server_with};
 
 /// What a peer sees is the same wherever the state is.
 #[test]

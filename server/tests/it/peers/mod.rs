@@ -2,6 +2,7 @@
 
 mod client;
 mod node;
+mod redis;
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,10 +15,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use crate::redis::Redis;
-
 pub(crate) use client::Client;
 pub(crate) use node::Node;
+pub(crate) use redis::Redis;
 
 /// Names where the state is: in the server, or `redis` for a Redis server of each test's own.
 pub(crate) const STORE: &str = "LINGUA_TEST_STORE";
