@@ -190,6 +190,10 @@ pub(crate) struct Load {
     /// Begin the plan at this time, in seconds since 1970, so that all shards begin together.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) start_at: Option<u64>,
+    /// Tell runs of one scenario apart that load one scheduler at the same time; the same for all
+    /// shards of a run.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) run_id: Option<String>,
     /// Void if 1 % of frames leave so many milliseconds late by the generator's own fault.
     #[arg(long, value_name = "MS", default_value_t = 50)]
     pub(crate) max_lag_ms: u64,

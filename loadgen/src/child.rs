@@ -8,9 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
+
+use crate::http;
 
 /// Longest wait until it answers.
 const START: Duration = Duration::from_secs(10);
@@ -162,14 +162,6 @@ fn free_address() -> io::Result<SocketAddr> {
 
 /// Whether `GET /health` is answered with 200.
 pub(crate) async fn is_healthy(address: SocketAddr) -> bool {
-    let ask = async {
-        let mut stream = TcpStream::connect(address).await?;
-        let request =
-            format!("GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut head = [0; 12];
-        stream.read_exact(&mut head).await?;
-        Ok::<_, io::Error>(head.ends_with(b"200"))
-    };
-    ask.await.unwrap_or(false)
+    let page = http::ask(address, &address.to_string(), "GET", "/health").await;
+    page.is_ok_and(|page| page.status == 200)
 }

@@ -42,7 +42,7 @@ pub(crate) struct Context {
     /// How far the run is; it has as many receivers as there are tasks.
     pub(crate) phase: watch::Sender<Phase>,
     pub(crate) profile: Profile,
-    /// Tags of this run and of no other.
+    /// Tags of this run, all its shards, and of no other.
     pub(crate) run: u32,
     /// Times faster than real that talkers talk.
     pub(crate) speed: f64,
@@ -120,6 +120,11 @@ impl Context {
     pub(crate) fn later_talker(&self) -> u32 {
         let present = self.talkers.load(Ordering::Relaxed);
         present + self.shard.own(self.later.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The number of a session in tags and traces, where no other shard's has the same.
+    pub(crate) fn tagged(&self, session: u32) -> u32 {
+        self.shard.own(session)
     }
 
     /// Opens the socket of the peer with this number.

@@ -3,9 +3,7 @@
 use std::fs::read_to_string;
 
 use crate::pacer::Nanos;
-
-/// Length of a tick of `/proc/self/stat`: 100 a second on every Linux.
-const TICK: Nanos = 10_000_000;
+use crate::process::Process;
 
 /// Readings since the process began; absent where the system does not tell.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,7 +17,8 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     pub(crate) fn read() -> Self {
-        Self { cpu: cpu(), starved: starved(), resident_kib: resident_kib() }
+        let cpu = Process::own().cpu().ok().map(|cpu| cpu.as_nanos() as Nanos);
+        Self { cpu, starved: starved(), resident_kib: resident_kib() }
     }
 
     /// Shares of a span since an earlier reading: on a processor, and in want of one.
@@ -29,14 +28,6 @@ impl Gauge {
         };
         (share(self.cpu, before.cpu), share(self.starved, before.starved))
     }
-}
-
-fn cpu() -> Option<Nanos> {
-    let stat = read_to_string("/proc/self/stat").ok()?;
-    // The name may hold spaces; what follows it does not.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    Some((ticks(11)? + ticks(12)?) * TICK)
 }
 
 fn starved() -> Option<Nanos> {

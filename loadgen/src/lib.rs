@@ -12,6 +12,7 @@ mod clock;
 mod context;
 mod fleet;
 mod gauge;
+mod http;
 mod judge;
 mod ledger;
 mod live;
@@ -22,8 +23,10 @@ mod plan;
 mod preflight;
 mod private;
 pub mod probe;
+mod process;
 mod report;
 mod run;
+mod run_id;
 mod shard;
 pub mod socket;
 mod tag;
@@ -97,6 +100,9 @@ pub struct Options {
     pub shard: Shard,
     /// When the plan begins, so that all shards begin together; absent or past: at once.
     pub start_at: Option<SystemTime>,
+    /// Tells runs of one plan apart that load one scheduler at the same time; all shards of a run
+    /// have the same.
+    pub run_id: Option<String>,
     /// Whether languages are replaced by private codes, so that fake peers meet only each other.
     pub private_languages: bool,
 }
@@ -113,6 +119,7 @@ impl Options {
             lag_max: Duration::from_millis(50),
             shard: Shard::default(),
             start_at: None,
+            run_id: None,
             private_languages: false,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lingua_scenarios::{Pair, Scenario};
 
 /// ISO 639 keeps `qaa` to `qtz` for private use.
-const CODES: usize = 20 * 26;
+pub(crate) const CODES: usize = 20 * 26;
 
 /// The private code of each language of a scenario.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ impl Disguise {
         let spoken = pairs.chain(bare).flat_map(|pair| [&pair.src, &pair.tgt]);
         let heard = scenario.sessions.iter().flat_map(|group| &group.listeners);
         for tag in nodes.chain(spoken).chain(heard) {
-            let next = code(codes.len());
+            let next = code(codes.len().min(CODES - 1));
             codes.entry(tag.clone()).or_insert(next);
         }
         Self(codes)
@@ -33,7 +33,7 @@ impl Disguise {
 
     fn tag(&self, tag: &mut String) {
         // A language that only a recorded call speaks has no node here.
-        *tag = self.0.get(tag).cloned().unwrap_or_else(|| code(CODES));
+        *tag = self.0.get(tag).cloned().unwrap_or_else(|| code(CODES - 1));
     }
 
     pub(crate) fn pair(&self, pair: &mut Pair) {
@@ -68,8 +68,9 @@ impl Disguise {
     }
 }
 
-fn code(at: usize) -> String {
-    let at = at.min(CODES - 1);
+/// The code of a number; after the last comes the first again.
+pub(crate) fn code(number: usize) -> String {
+    let at = number % CODES;
     let letter = |n: usize| char::from(b'a' + n as u8);
     ['q', letter(at / 26), letter(at % 26)].into_iter().collect()
 }
@@ -80,7 +81,7 @@ mod tests {
 
     #[test]
     fn codes_are_private_and_keep_apart_what_is_different() {
-        assert_eq!([code(0), code(27), code(CODES - 1), code(9_999)], ["qaa", "qbb", "qtz", "qtz"]);
+        assert_eq!([code(0), code(27), code(CODES - 1), code(CODES)], ["qaa", "qbb", "qtz", "qaa"]);
         let mut scenario: Scenario = r#"
 [[nodes]]
 asr = ["zh", "en"]

@@ -1,12 +1,12 @@
 //! One run from its first socket to its record.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use lingua_reports::load::Sockets;
 use lingua_reports::run::Artifacts;
-use lingua_scenarios::streams::{Streams, mix};
+use lingua_scenarios::streams::Streams;
 use lingua_scenarios::{Loaded, Scenario};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -19,7 +19,9 @@ use crate::pacer::{Clock, NEVER, Nanos, Pacer};
 use crate::private::Disguise;
 use crate::report::{self, Measured};
 use crate::target::Address;
-use crate::{LoadError, Options, Profile, Target, fleet, outages, plan, preflight, talkers};
+use crate::{
+    LoadError, Options, Profile, Target, fleet, outages, plan, preflight, run_id, talkers,
+};
 
 /// Longest wait for all sockets to open before the plan begins without the rest.
 const CONNECT: Duration = Duration::from_secs(120);
@@ -43,35 +45,25 @@ pub(crate) async fn run(
         disguise.put_on(&mut scenario);
     }
     let scenario = &scenario;
-    let named = match &options.target {
-        Target::Own(_) => None,
-        Target::Url(url) => Some(Address::resolve(url)?),
-    };
     let wanted = Wanted::of(scenario, options);
-    let local = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let ip = named.as_ref().map_or(local, |at| at.socket.ip());
+    let ip = match &options.target {
+        Target::Own(_) => Ipv4Addr::LOCALHOST.into(),
+        Target::Url(url) => Address::resolve(url)?.socket.ip(),
+    };
     let preflight = preflight::prepare(wanted.all(), ip);
     let deadline = deadline(scenario, options.profile);
     let mut measured = Measured { preflight, ..Measured::default() };
-    let observer = Observer::new(scenario, deadline);
+    let observer = Observer::new(scenario, deadline, options.shard);
     if let Some(shortage) = preflight::shortage(&preflight) {
         measured.stopped = Some(shortage);
         return Ok(report::artifacts(loaded, options, observer, measured));
     }
-    let (mut scheduler, address) = match (&options.target, named) {
-        (Target::Own(program), _) => {
-            let scheduler = Scheduler::start(program).await?;
-            let address = Address::of(scheduler.address);
-            (Some(scheduler), address)
-        }
-        (Target::Url(_), Some(address)) => (None, address),
-        (Target::Url(url), None) => (None, Address::resolve(url)?),
-    };
+    let (mut scheduler, address) = options.target.reach().await?;
     let context = Arc::new(Context::new(Setup {
         pacer: Pacer::start(Clock::start())?,
         streams: Streams::new(scenario.seed),
         profile: options.profile,
-        run: run_id(),
+        run: run_id::of(loaded, options),
         speed: options.speed,
         shard: options.shard,
         duration: scenario.duration.nanos(),
@@ -86,8 +78,8 @@ pub(crate) async fn run(
     if let Some(scheduler) = scheduler {
         scheduler.stop().await;
     }
-    let mut observer =
-        std::mem::replace(&mut *context.observer(), Observer::new(scenario, deadline));
+    let empty = Observer::new(scenario, deadline, options.shard);
+    let mut observer = std::mem::replace(&mut *context.observer(), empty);
     if let Some(disguise) = &disguise {
         observer.pairs.iter_mut().for_each(|count| disguise.take_off(&mut count.pair));
     }
@@ -235,7 +227,8 @@ impl Watch<'_> {
             if observer.findings.foreign_jobs > 0 {
                 return;
             }
-            let quiet = observer.open == 0 && !observer.awaits_cuts();
+            let owed = observer.open > 0 || observer.awaits_cuts();
+            let quiet = !owed && !observer.is_hosting(now);
             if now >= end && (quiet || now >= end + self.deadline) {
                 observer.expire(now);
                 return;
@@ -305,10 +298,4 @@ fn deadline(scenario: &Scenario, profile: Profile) -> Nanos {
         // Its jobs take seconds from the last chunk to the node.
         Profile::Deployed => own.max(120 * SECOND),
     }
-}
-
-/// A number that no other run has by chance.
-fn run_id() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    mix(since.as_nanos() as u64 ^ u64::from(std::process::id())) as u32
 }

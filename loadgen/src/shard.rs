@@ -56,6 +56,16 @@ impl Shard {
         n.saturating_mul(self.count).saturating_add(self.index)
     }
 
+    /// Which of its own numbers this is, from 0; absent: it is another shard's.
+    pub(crate) fn nth(self, number: u32) -> Option<u32> {
+        self.has(number.into()).then_some(number / self.count)
+    }
+
+    /// Whether there are others.
+    pub(crate) fn is_part(self) -> bool {
+        self.count > 1
+    }
+
     /// How many of so many are its own.
     pub(crate) fn share(self, all: u64) -> u64 {
         let (index, count) = (u64::from(self.index), u64::from(self.count));
@@ -87,7 +97,8 @@ mod tests {
             }
         }
         let shard: Shard = "1/3".parse().unwrap();
-        assert!((0..5).all(|n| shard.has(shard.own(n).into())));
+        assert!((0..5).all(|n| shard.nth(shard.own(n)) == Some(n)));
+        assert_eq!(shard.nth(3), None);
         assert_eq!(shard.to_string(), "1/3");
         for text in ["", "3/3", "1", "a/b", "0/0", "-1/3", "0/99999"] {
             assert!(text.parse::<Shard>().is_err(), "{text}");

@@ -28,7 +28,7 @@ pub(crate) struct Tag {
     pub(crate) packet: Option<u16>,
     /// Which run of the load generator.
     pub(crate) run: u32,
-    /// Which of its sessions.
+    /// Which of its sessions, those of all shards.
     pub(crate) session: u32,
     /// The session's chunk, from 0.
     pub(crate) chunk: u32,

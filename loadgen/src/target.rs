@@ -2,6 +2,9 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
+use crate::child::Scheduler;
+use crate::{LoadError, Target};
+
 /// Why an address cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
@@ -31,6 +34,11 @@ pub struct Address {
 }
 
 impl Address {
+    /// Whether it is this machine, so that nobody else is harmed.
+    pub fn is_loopback(&self) -> bool {
+        self.socket.ip().is_loopback()
+    }
+
     pub(crate) fn of(socket: SocketAddr) -> Self {
         Self { base: format!("ws://{socket}"), socket }
     }
@@ -49,5 +57,36 @@ impl Address {
         let host_error = |source| TargetError::Host { url: url.to_owned(), source };
         let socket = host.to_socket_addrs().map_err(host_error)?.next().ok_or_else(form)?;
         Ok(Self { base: format!("ws://{host}"), socket })
+    }
+}
+
+impl Target {
+    /// Starts the scheduler, where it is one of the run's own; and where it is.
+    pub(crate) async fn reach(&self) -> Result<(Option<Scheduler>, Address), LoadError> {
+        match self {
+            Self::Own(program) => {
+                let scheduler = Scheduler::start(program).await?;
+                let address = Address::of(scheduler.address);
+                Ok((Some(scheduler), address))
+            }
+            Self::Url(url) => Ok((None, Address::resolve(url)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_address_of_this_machine_is_loopback() {
+        for (url, here) in [
+            ("ws://127.9.9.9:1", true),
+            ("ws://[::1]:1/", true),
+            ("ws://192.0.2.127:1", false),
+            ("ws://[2001:db8::1]:1", false),
+        ] {
+            assert_eq!(Address::resolve(url).unwrap().is_loopback(), here, "{url}");
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
+use crate::load::{
+    AcrossShards, Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets,
+};
 use crate::metrics::{Bound, blank, evaluate};
 use crate::run::{
     Affinity, Artifacts, BrokenSegments, Fairness, Jobs, Kind, Latencies, Machine, Oversold,
@@ -207,6 +209,7 @@ pub(crate) fn load() -> Load {
         },
         burstiness: Burstiness { peak_over_mean_1ms: 9.8, peak_over_mean_10ms: 3.4 },
         achieved: 0.968,
+        unsent_by_close: 0,
         planned_per_s: 900.0,
         failed_by_cause: counts(&[("MODEL_NOT_AVAILABLE", 12)]),
         timed_out_by_cause: counts(&[("no answer", 29)]),
@@ -216,6 +219,7 @@ pub(crate) fn load() -> Load {
         generator_starved: Some(0.02),
         kib_per_socket: Some(11.4),
         skew: Skew { nodes: 1, sigmas: 7.2 },
+        across: AcrossShards::default(),
         own_lag_p99_ms: 0.4,
         own_lag_max_ms: 3.1,
         outages: vec![Outage { at_s: 30.0, down_s: 2.1, sockets: 1100, back_s: Some(8.4) }],

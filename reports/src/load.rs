@@ -20,6 +20,8 @@ pub struct Load {
     pub burstiness: Burstiness,
     /// Utterances sent of those planned, 0..=1.
     pub achieved: f64,
+    /// Utterances never sent because the scheduler had closed their socket.
+    pub unsent_by_close: u64,
     /// Utterances per second that were planned.
     pub planned_per_s: f64,
     /// Failures by cause.
@@ -32,6 +34,8 @@ pub struct Load {
     pub freezes: Freezes,
     /// How unevenly equal nodes got their jobs.
     pub skew: Skew,
+    /// Jobs between shards.
+    pub across: AcrossShards,
     /// How late 99 % of frames left by the generator's own fault, at most, in milliseconds.
     pub own_lag_p99_ms: f64,
     /// How late the latest frame left by the generator's own fault, in milliseconds.
@@ -67,6 +71,17 @@ impl std::fmt::Display for Shard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.index, self.of)
     }
+}
+
+/// Jobs between shards: the session of one at the node of another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcrossShards {
+    /// Of sessions of others, that this shard's nodes got.
+    pub hosted: u64,
+    /// Of these, that its nodes answered.
+    pub answered: u64,
+    /// Answers of others' nodes that its sessions got.
+    pub heard: u64,
 }
 
 /// Books of one kind of socket.

@@ -4,6 +4,7 @@
 //! averaged. What only one process can know of itself, such as its burstiness, is the worst of
 //! all shards.
 
+mod across;
 mod belong;
 mod parts;
 mod rows;
@@ -17,6 +18,7 @@ pub use self::belong::MergeError;
 use crate::facts::{demand, ratio};
 use crate::load::{Load, Shard};
 use crate::metrics::{Bound, evaluate};
+use crate::number::count;
 use crate::run::{Artifacts, Expectation, Fairness, Machine, Run, SchedulerLoad, Verdict};
 use crate::stats;
 use crate::summary::{latencies, latency_histogram};
@@ -48,7 +50,8 @@ pub fn merge(mut parts: Vec<Part>) -> Result<Artifacts, MergeError> {
         whole.iter().flat_map(|artifacts| artifacts.node_jobs.iter().cloned()).collect();
     let slots: Vec<f64> = whole.iter().map(|artifacts| slots(artifacts)).collect();
     let first = runs[0];
-    let jobs = parts::jobs(&runs);
+    let (mut jobs, mut load) = (parts::jobs(&runs), parts::load(&loads));
+    let invented = across::settle(&mut load, &mut jobs);
     let tightest = runs.iter().min_by(|a, b| a.headroom.total_cmp(&b.headroom));
     let mut run = Run {
         digest: shared(runs.iter().map(|run| &run.digest)),
@@ -73,11 +76,11 @@ pub fn merge(mut parts: Vec<Part>) -> Result<Artifacts, MergeError> {
         invariants: parts::counts(runs.iter().map(|run| &run.invariants)),
         sometimes: parts::counts(runs.iter().map(|run| &run.sometimes)),
         events: crate::facts::total(runs.iter().map(|run| run.events)),
-        load: Some(parts::load(&loads)),
+        load: Some(load),
         jobs,
         ..first.clone()
     };
-    judge(&mut run, &runs);
+    judge(&mut run, &runs, invented);
     Ok(Artifacts {
         run,
         histograms,
@@ -159,8 +162,9 @@ fn shared<'a>(mut values: impl Iterator<Item = &'a String>) -> String {
     if values.all(|value| *value == first) { first } else { String::new() }
 }
 
-/// The worst verdict of a shard stands; expectations are held against the whole alone.
-fn judge(run: &mut Run, runs: &[&Run]) {
+/// The worst verdict of a shard stands; expectations are held against the whole alone, and so are
+/// answers that no node of any shard has made.
+fn judge(run: &mut Run, runs: &[&Run], invented: u64) {
     let bound = |e: &Expectation| Bound { metric: e.metric.clone(), min: e.min, max: e.max };
     let bounds: Vec<Bound> = run.expectations.iter().map(bound).collect();
     run.expectations = evaluate(run, &bounds);
@@ -171,11 +175,15 @@ fn judge(run: &mut Run, runs: &[&Run]) {
         let name = shard.load.as_ref().map_or_else(Shard::default, |load| load.shard);
         run.reasons.extend(shard.reasons.iter().map(|reason| format!("shard {name}: {reason}")));
     }
+    if invented > 0 {
+        let invented = count(invented);
+        run.reasons.push(format!("I6: {invented} results were of no node's making in any shard"));
+    }
     let has = |verdict| runs.iter().any(|shard| shard.verdict == verdict);
     // In the order of a single run: what was not measured well has broken nothing.
     run.verdict = if has(Verdict::Void) {
         Verdict::Void
-    } else if has(Verdict::InvariantBroken) {
+    } else if invented > 0 || has(Verdict::InvariantBroken) {
         Verdict::InvariantBroken
     } else if run.expectations.iter().all(|expectation| expectation.met) {
         Verdict::Ok

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lingua_loadgen::socket::Socket;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use crate::figures::Tally;
@@ -59,6 +60,10 @@ async fn converse(shared: &Shared, number: usize, session: u32, mut socket: Sock
                     });
                 }
                 socket.send(chunk.clone()).await.ok()?;
+                if due.is_some_and(|due| due <= Instant::now()) {
+                    // Whoever is behind lets the others speak, and nodes answer, in between.
+                    yield_now().await;
+                }
             }
         }
     }

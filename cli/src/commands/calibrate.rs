@@ -1,9 +1,10 @@
 //! `lingua calibrate`: the costs of a running scheduler as a scenario's `[costs]`.
 
+use lingua_loadgen::Target;
 use lingua_loadgen::calibrate::{Calibration, calibrate};
-use lingua_loadgen::{Program, Target};
 
 use crate::args::Calibrate;
+use crate::commands::target::{elsewhere, own_server};
 use crate::failure::{Code, Failure, print, tell};
 use crate::machine;
 
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
             check_remote(url, args.allow_remote)?;
             Target::Url(url.clone())
         }
-        None => own()?,
+        None => Target::Own(own_server()?),
     };
     let place = args.target.as_deref().unwrap_or("a server of its own");
     tell(&format!("measuring {place}, about a minute"));
@@ -36,24 +37,12 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
 
 /// A scheduler elsewhere may be at work: it is measured only where that is wanted.
 fn check_remote(url: &str, allowed: bool) -> Result<(), Failure> {
-    let host = url.trim_start_matches("ws://");
-    let here = ["127.", "localhost:", "[::1]:"].iter().any(|own| host.starts_with(own));
-    if here || allowed {
-        return Ok(());
-    }
+    let Some(address) = elsewhere(url)?.filter(|_| !allowed) else { return Ok(()) };
     Err(Failure::Usage(format!(
-        "--target {url} is not this machine: a calibration keeps a scheduler fully busy for some \
+        "--target {url}: {address} is not this machine, and a calibration keeps a scheduler fully busy for some \
          seconds, with 220 nodes and 120 sessions of languages that nobody speaks; add \
          --allow-remote if it may"
     )))
-}
-
-/// This program as a server.
-fn own() -> Result<Target, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
-    let arguments = ["serve", "--listen", "{address}"].map(str::to_owned).into();
-    Ok(Target::Own(Program { program, arguments, log: None }))
 }
 
 /// The latencies to a node, in the form of an empirical distribution.

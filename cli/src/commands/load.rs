@@ -4,12 +4,13 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use lingua_loadgen::{Address, Codec, LoadError, Options, Program, Shard, Target, Wanted};
+use lingua_loadgen::{Codec, Options, Shard, Target, Wanted};
 use lingua_reports::number::{count, decimal};
 use lingua_reports::{files, junit, terminal};
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::args::{Audio, Load, Profile};
+use crate::commands::target::{elsewhere, server_of};
 use crate::failure::{Code, Failure, print, tell};
 use crate::live::Live;
 use crate::machine;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         lag_max: Duration::from_millis(args.max_lag_ms),
         shard: args.shard,
         start_at: args.start_at.map(|since| UNIX_EPOCH + Duration::from_secs(since)),
+        run_id: args.run_id.clone(),
         ..Options::new(target(args, &dir)?)
     };
     if args.target.is_none() && args.shard != Shard::default() {
@@ -69,23 +71,8 @@ fn target(args: &Load, dir: &Path) -> Result<Target, Failure> {
     if let Some(url) = &args.target {
         return Ok(Target::Url(url.clone()));
     }
-    let (program, arguments) = own_server(&args.file.file, &args.file.overrides)?;
-    Ok(Target::Own(Program { program, arguments, log: Some(dir.join("scheduler.log")) }))
-}
-
-/// This program as the server of a scenario, with its arguments.
-pub(crate) fn own_server(
-    file: &Path,
-    changes: &[String],
-) -> Result<(PathBuf, Vec<String>), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
-    let mut arguments = vec!["serve".to_owned(), file.display().to_string()];
-    for change in changes {
-        arguments.extend(["--set".to_owned(), change.clone()]);
-    }
-    arguments.extend(["--listen".to_owned(), "{address}".to_owned()]);
-    Ok((program, arguments))
+    let log = Some(dir.join("scheduler.log"));
+    Ok(Target::Own(server_of(&args.file.file, &args.file.overrides, log)?))
 }
 
 /// Limits that were set hold, and nobody loads another machine unawares.
@@ -105,21 +92,16 @@ fn keep_from_harm(args: &Load, scenario: &Scenario, options: &mut Options) -> Re
         )));
     }
     let Target::Url(url) = &options.target else { return Ok(()) };
-    let address = Address::resolve(url).map_err(LoadError::from)?;
-    if address.socket.ip().is_loopback() {
-        return Ok(());
-    }
+    let Some(address) = elsewhere(url)? else { return Ok(()) };
     if !args.allow_remote {
         return Err(Failure::Usage(format!(
-            "--target {url}: {} is not this machine; add --allow-remote if you may load it",
-            address.socket.ip()
+            "--target {url}: {address} is not this machine; add --allow-remote if you may load it"
         )));
     }
     options.private_languages = true;
     let asked = format!(
-        "{url} ({}) will see {} node sockets and {} session sockets, about {} utterances/s, for {}, \
+        "{url} ({address}) will see {} node sockets and {} session sockets, about {} utterances/s, for {}, \
          all in private language codes",
-        address.socket,
         count(wanted.nodes),
         count(wanted.sessions),
         decimal(rate),

@@ -15,4 +15,5 @@ pub(crate) mod publish;
 pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod sim;
+pub(crate) mod target;
 pub(crate) mod theory;

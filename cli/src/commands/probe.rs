@@ -4,13 +4,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lingua_loadgen::Program;
 use lingua_loadgen::probe::{
     self, Commands, OwnScheduler, Plan, Progress, Report, Target, Times, Tokens, Verdict,
 };
 use lingua_server::ServeError;
 
 use crate::args::Probe;
+use crate::commands::target::own_server;
 use crate::failure::{Code, Failure, print};
 
 /// Most names of behaviours under way that are shown.
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
     let report = runtime.block_on(async {
         let own = match &args.target {
             Some(_) => None,
-            None => Some(OwnScheduler::start(&this_program()?).await?),
+            None => Some(OwnScheduler::start(&own_server()?).await?),
         };
         let own_url = own.as_ref().map(OwnScheduler::url);
         let url = args.target.as_deref().or(own_url.as_deref()).unwrap_or_default();
@@ -62,14 +62,6 @@ pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
         write(file, &probe::junit(&report))?;
     }
     Ok(code(&report))
-}
-
-/// This program as a scheduler.
-fn this_program() -> Result<Program, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::Usage(format!("cannot find this program itself: {error}")))?;
-    let arguments = ["serve", "--listen", "{address}"].map(str::to_owned).into();
-    Ok(Program { program, arguments, log: None })
 }
 
 fn code(report: &Report) -> Code {

@@ -57,8 +57,12 @@ keys! {
         listen => listen, "Address and port";
         max_jobs => server.max_jobs in 1..=1_024,
             "Concurrent jobs of a node that names no maximum";
+        require_services => server.require_services,
+            "Give jobs only to nodes that say that recognition, translation and speech are ready";
         drain => server.limits.drain in Duration::ZERO..=HOUR,
             "Longest wait at SIGTERM for what is under way";
+        goodbye => server.limits.goodbye in Duration::ZERO..=HOUR,
+            "Longest wait after that for sockets to close";
     }
     "Shared state (without Redis it is in this process, the only instance)": {
         redis => server.redis.addresses,
@@ -92,6 +96,10 @@ keys! {
             "Connections of one address at once; many peers may share a proxy's";
         sessions_per_socket => server.limits.sessions_per_socket in 1..=1_024,
             "Sessions of one socket";
+        speech_per_session => server.limits.speech_per_session in 1 << 20..=1 << 30,
+            "Bytes of one session's speech that wait for answers; beyond it its speech is refused";
+        speech => server.limits.speech in 1 << 20..=1 << 40,
+            "The same of all sessions; beyond it each may have no more than 1 MiB";
         handshakes => server.limits.handshakes in 1..=1_000_000,
             "Connections that are not sockets yet; beyond it the oldest is cut";
         handshake => server.limits.handshake in SECOND / 10..=HOUR,

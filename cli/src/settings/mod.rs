@@ -93,7 +93,8 @@ impl Settings {
 
     fn take_file(&mut self, path: &Path) -> Result<(), Error> {
         let text = read(path)?;
-        let at = |span, what: String| Place::new(path, &text, span, what);
+        let shown = without_secrets(&text);
+        let at = |span, what: String| Place::new(path, &shown, span, what);
         let bad = |error: toml::de::Error| {
             Error::Many(vec![at(error.span().unwrap_or(0..0), error.message().to_owned())])
         };
@@ -189,6 +190,22 @@ fn plain(value: &Value) -> Result<String, String> {
     }
 }
 
+/// A file's text as its errors may quote it: values are starred out but those of keys that are known
+/// to be no secret's, for a secret may stand in the place of its file.
+fn without_secrets(text: &str) -> String {
+    let secret = <Option<SecretFile> as value::Value>::KIND;
+    let open = |name: &str| KEYS.iter().any(|key| key.name == name && (key.kind)() != secret);
+    // As long as before, so that places stay where they are.
+    let star = |c: char| if c.is_whitespace() { c.to_string() } else { "*".repeat(c.len_utf8()) };
+    let hide = |line: &str| match line.split_once('=') {
+        Some((name, value)) if !open(name.trim()) => {
+            format!("{name}={}", value.chars().map(star).collect::<String>())
+        }
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(hide).collect()
+}
+
 fn near(name: &str) -> Option<&'static str> {
     nearest(name, KEYS.iter().map(|key| key.name))
 }
@@ -251,6 +268,20 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_speech_and_what_nodes_must_have_reach_the_server() {
+        let file = "require_services = true\nspeech = 4_194_304\ngoodbye = \"2s\"\n";
+        let environment = [("LINGUA_SPEECH_PER_SESSION", "2_097_152")];
+        let settings = taken(file, &environment, &Flags::default()).unwrap();
+        let config = settings.config().unwrap();
+        assert!(config.require_services && !Config::default().require_services);
+        let limits = config.limits;
+        assert_eq!((limits.speech, limits.speech_per_session), (4 << 20, 2 << 20));
+        assert_eq!(limits.goodbye.as_secs(), 2);
+        let told = taken("speech = 5\n", &[], &Flags::default()).unwrap_err();
+        assert!(told.contains("speech: 5 is out of range: 1048576 to"), "{told}");
+    }
+
+    #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_place() {
         let file = "sokets = 5\nmax_jobs = 0\nlog = \"loud\"\nping = 20\n";
         let told = taken(file, &[], &Flags::default()).unwrap_err();
@@ -290,6 +321,23 @@ mod tests {
         for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
         {
             assert!(!text.contains("0123456789abcdef"), "{text}");
+        }
+        let given = "node_token = \"fedcba9876543210\"\n";
+        let told = [
+            taken(given, &[], &Flags::default()),
+            taken("", &[("LINGUA_NODE_TOKEN", "fedcba9876543210")], &Flags::default()),
+            taken("", &[], &Flags::of(&[("node_token", "fedcba9876543210")])),
+        ];
+        for told in told.map(Result::unwrap_err) {
+            assert!(told.contains("name of a file with the secret"), "{told}");
+            assert!(!told.contains("fedcba"), "{told}");
+        }
+        for (file, place) in [
+            ("node_token = fedcba9876543210\n", "lingua.toml:1:14"),
+            ("sockets = 1\nnode_tokn = \"fedcba9876543210\"\n", "lingua.toml:2:1"),
+        ] {
+            let told = taken(file, &[], &Flags::default()).unwrap_err();
+            assert!(told.contains(place) && !told.contains("fedcba"), "{told}");
         }
         let both = format!("{file}node_jwt_key = {:?}\n", path.display().to_string());
         let settings = taken(&both, &[], &Flags::default()).unwrap();

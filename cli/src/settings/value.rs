@@ -1,6 +1,6 @@
 //! Kinds of values: how each is read from a text, and shown.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -177,10 +177,12 @@ impl Value for Option<SecretFile> {
 
     fn read(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
-        let refused = |error: &dyn Display| format!("{}: {error}", path.display());
-        let held = std::fs::read_to_string(&path).map_err(|error| refused(&error))?;
-        let secret = held.trim_end().parse();
-        let secret = secret.map_err(|error: lingua_server::SecretError| refused(&error))?;
+        // What is no file may be the secret itself, given in its file's place: it is not repeated.
+        let held = std::fs::read_to_string(&path).map_err(|error| {
+            format!("the file cannot be read: {error}; write the name of a file with the secret")
+        })?;
+        let refused = |error: lingua_server::SecretError| format!("{}: {error}", path.display());
+        let secret = held.trim_end().parse().map_err(refused)?;
         Ok(Some(SecretFile { path, secret }))
     }
 

@@ -4,6 +4,7 @@
 mod independent_reader;
 mod probe;
 mod serve;
+mod shards;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -55,12 +56,15 @@ fn the_first_command_tells_all_and_leaves_its_files() {
 }
 
 #[test]
-fn a_search_never_loads_another_machine() {
+fn neither_a_search_nor_a_calibration_loads_another_machine_unawares() {
     let file = scenario("live/capacity.toml");
-    let args = ["capacity", file.to_str().unwrap(), "--live", "--target", "ws://192.0.2.1:5010"];
-    let out = lingua(Path::new("."), &args);
-    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stdout));
-    assert!(text(&out.stderr).contains("192.0.2.1 is not this machine"), "{}", text(&out.stderr));
+    for args in [&["capacity", file.to_str().unwrap(), "--live"][..], &["calibrate"]] {
+        let args = [args, &["--target", "ws://192.0.2.1:5010"]].concat();
+        let out = lingua(Path::new("."), &args);
+        let told = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", text(&out.stdout));
+        assert!(told.contains("192.0.2.1 is not this machine"), "{args:?}: {told}");
+    }
 }
 
 /// Small enough for any machine.

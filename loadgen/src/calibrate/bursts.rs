@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep};
 
-use super::cpu::Process;
 use super::peers::{PASSING, Peer, WORKING};
 use super::{CalibrateError, Each};
+use crate::process::Process;
 use crate::target::Address;
 
 const NODES: usize = 20;

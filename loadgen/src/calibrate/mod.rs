@@ -2,7 +2,6 @@
 //! outside, as a scenario's `[costs]` want it.
 
 mod bursts;
-mod cpu;
 mod fit;
 mod peers;
 
@@ -15,11 +14,10 @@ use lingua_scenarios::{Basis, Costs, Dist, Dur, Loaded};
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite;
 
-use crate::child::Scheduler;
+use crate::process::Process;
 use crate::socket::ConnectError;
 use crate::target::Address;
-use crate::{ChildError, LoadError, Options, Target, TargetError, Unwatched, run};
-use cpu::Process;
+use crate::{LoadError, Options, Target, Unwatched, run};
 use fit::{lateness, points};
 use peers::Peer;
 
@@ -65,13 +63,7 @@ bytes_per_ms = 4
 /// Why a scheduler could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The scheduler's address.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The scheduler of one's own.
-    #[error(transparent)]
-    Child(#[from] ChildError),
-    /// A run over real sockets.
+    /// The scheduler cannot be reached, or a run over real sockets cannot be made.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A socket did not open.
@@ -150,14 +142,7 @@ pub struct Calibration {
 pub fn calibrate(target: &Target) -> Result<Calibration, CalibrateError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (scheduler, address) = match target {
-            Target::Own(program) => {
-                let scheduler = Scheduler::start(program).await?;
-                let address = Address::of(scheduler.address);
-                (Some(scheduler), address)
-            }
-            Target::Url(url) => (None, Address::resolve(url)?),
-        };
+        let (scheduler, address) = target.reach().await?;
         let process = match &scheduler {
             Some(scheduler) => Process::new(scheduler.pid()),
             None => Process::listening_at(address.socket),

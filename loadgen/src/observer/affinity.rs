@@ -33,7 +33,7 @@ impl Reason {
 pub(super) struct Bound {
     node: u32,
     generation: u32,
-    at: Nanos,
+    pub(super) at: Nanos,
 }
 
 /// Speech that a node keeps.
@@ -55,6 +55,7 @@ impl Observer {
     /// Takes note of a job's first attempt; tells whether its node keeps all of it for the next.
     pub(super) fn note_affinity(&mut self, session: usize, job: &Assigned, counted: bool) -> bool {
         let reason = self.reason(session, job);
+        self.forget_unseen(session, job.index);
         self.meet_tail(session, job, counted);
         let rule = self.affinity_rule;
         let speaker = &mut self.speakers[session];
@@ -91,6 +92,16 @@ impl Observer {
         buffered
     }
 
+    /// Jobs between the last one and this went to nodes of other shards: what came of them is not
+    /// known.
+    fn forget_unseen(&mut self, session: usize, index: u64) {
+        let speaker = &mut self.speakers[session];
+        let before = speaker.last_job.replace(index);
+        if self.shard.is_part() && before.is_none_or(|before| before + 1 != index) {
+            (speaker.bound, speaker.tail) = (None, None);
+        }
+    }
+
     /// The wire has one flag for a pause and for a time-out; how long nothing was said tells them
     /// apart.
     fn reason(&self, session: usize, job: &Assigned) -> Reason {
@@ -110,12 +121,16 @@ impl Observer {
         let here =
             tail.node == job.node && tail.generation == self.nodes[tail.node as usize].generation;
         if !here && counted {
-            self.broken_segments.count += 1;
-            self.broken_segments.lost_speech_s += tail.speech_us as f64 / 1e6;
+            self.lose_tail(tail);
         }
     }
 
-    fn fell_back(&mut self, cause: &str) {
+    pub(super) fn lose_tail(&mut self, tail: Tail) {
+        self.broken_segments.count += 1;
+        self.broken_segments.lost_speech_s += tail.speech_us as f64 / 1e6;
+    }
+
+    pub(super) fn fell_back(&mut self, cause: &str) {
         *self.affinity.fallback.entry(cause.to_owned()).or_default() += 1;
     }
 

@@ -39,7 +39,11 @@ impl Observer {
     pub(crate) fn assigned(&mut self, job: &Assigned) -> Duty {
         self.came(job.at);
         let Assigned { span, index, attempt, at, .. } = *job;
-        let session = span.session as usize;
+        let Some(session) = self.shard.nth(span.session) else {
+            self.host(at);
+            return Duty::of(-1.0);
+        };
+        let session = session as usize;
         let Some(speaker) = self.speakers.get_mut(session) else {
             self.findings.foreign_jobs += 1;
             return Duty::of(-1.0);
@@ -60,27 +64,15 @@ impl Observer {
             // Another attempt is other work.
             return Duty::of(if attempt == 1 { work } else { -1.0 });
         }
-        let fresh = speaker
-            .units
-            .iter()
-            .position(|unit| unit.index.is_none() && (span.first..=span.last).contains(&unit.last));
         let is_it = |ended: &Ended| (ended.index, ended.first) == (index, span.first);
-        let over = speaker.ended.iter().any(is_it);
-        let place = match fresh {
-            Some(place) => place,
-            None if over => {
-                self.findings.assigned_twice += u64::from(attempt <= 1);
-                return Duty::of(-1.0);
-            }
-            // Of a socket that is gone: nobody waits for it.
-            None if span.last < speaker.base => return Duty::of(-1.0),
-            None => self.cut_off(session, span.first, span.last, at),
+        if speaker.ended.iter().any(is_it) {
+            self.findings.assigned_twice += u64::from(attempt <= 1);
+            return Duty::of(-1.0);
+        }
+        let Some(place) = self.place(session, index, attempt, (span.first, span.last), at) else {
+            return Duty::of(-1.0);
         };
-        self.speakers[session].absorb_silent(span.last);
-        self.cover(session, span);
-        let unit = &mut self.speakers[session].units[place];
-        (unit.index, unit.attempt) = (Some(index), attempt);
-        (unit.first, unit.last) = (span.first, span.last);
+        let unit = &self.speakers[session].units[place];
         let (counted, work, cut, sent) = (unit.counted, unit.work, unit.cut, unit.sent);
         self.jobs.dispatched += u64::from(counted);
         if let Some(sent) = sent.filter(|_| counted && attempt == 1) {
@@ -95,19 +87,49 @@ impl Observer {
                 self.series.dispatched(span);
             }
         }
-        let buffered = cut != Cut::Whole && self.note_affinity(session, job, counted);
+        let first = cut != Cut::Whole && attempt <= 1;
+        let buffered = first && self.note_affinity(session, job, counted);
         Duty { buffered, ..Duty::of(work) }
     }
 
-    /// Each chunk is in one job.
-    fn cover(&mut self, session: usize, span: Span) {
-        let fresh = self.speakers[session].cover(span.first, span.last);
+    /// The unit of a job that no node had before; absent: nobody waits for it.
+    pub(super) fn place(
+        &mut self,
+        session: usize,
+        index: u64,
+        attempt: u32,
+        (first, last): (u32, u32),
+        at: Nanos,
+    ) -> Option<usize> {
+        let speaker = &self.speakers[session];
+        let fresh = speaker
+            .units
+            .iter()
+            .position(|unit| unit.index.is_none() && (first..=last).contains(&unit.last));
+        let place = match fresh {
+            Some(place) => place,
+            // Of a socket that is gone.
+            None if last < speaker.base => return None,
+            None => self.cut_off(session, first, last, at),
+        };
+        let speaker = &mut self.speakers[session];
+        speaker.absorb_silent(last);
+        let unit = &mut speaker.units[place];
+        (unit.index, unit.attempt) = (Some(index), attempt);
+        (unit.first, unit.last) = (first, last);
+        // Each chunk is in one job.
+        let fresh = speaker.cover(first, last);
         self.chunks.in_jobs += u64::from(fresh);
-        self.findings.chunks_twice += u64::from(span.last - span.first + 1 - fresh);
+        self.findings.chunks_twice += u64::from(last - first + 1 - fresh);
+        Some(place)
     }
 
     /// A node has sent its answer.
     pub(crate) fn answered(&mut self, session: u32, first: u32, now: Nanos) {
+        let Some(session) = self.shard.nth(session) else {
+            self.across.answered += 1;
+            return;
+        };
         let Some(speaker) = self.speakers.get_mut(session as usize) else { return };
         if let Some(unit) = speaker.units.iter_mut().find(|unit| unit.first == first) {
             unit.answered = Some(now);

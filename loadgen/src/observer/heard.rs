@@ -58,8 +58,12 @@ impl Observer {
             }
             _ => None,
         };
-        if answer.is_some_and(|answer| answer.session != hearing.session) {
+        if answer.is_some_and(|answer| answer.session != self.shard.own(hearing.session)) {
             self.findings.wrong_session += 1;
+            return;
+        }
+        let crossing = answer.filter(|_| self.shard.is_part());
+        if crossing.is_some_and(|answer| !self.awaits(hearing, index, answer)) {
             return;
         }
         self.ends(hearing, index, answer, end, event);

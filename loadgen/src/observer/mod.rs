@@ -8,18 +8,21 @@ mod fleet;
 mod heard;
 mod latency;
 mod series;
+mod shards;
 mod silence;
+mod spans;
 mod spoken;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lingua_reports::load::Freezes;
+use lingua_reports::load::{AcrossShards, Freezes};
 use lingua_reports::run::{Affinity, BrokenSegments, Jobs, Sample};
 use lingua_scenarios::{AffinityRule, Pair, Scenario, WhenFull};
 
 use crate::pacer::{NEVER, Nanos};
+use crate::shard::Shard;
 use affinity::Miss;
 pub(crate) use assigned::Assigned;
 use bursts::Bursts;
@@ -52,6 +55,8 @@ pub(crate) struct Unit {
     // When its first chunk was begun.
     begins: Nanos,
     intended: Nanos,
+    // Time from chunk to chunk.
+    pace: Nanos,
     sent: Option<Nanos>,
     counted: bool,
     work: f64,
@@ -134,9 +139,15 @@ pub(crate) struct Observer {
     pub(crate) open: u64,
     /// Chunks that nobody had ended when the run stopped.
     pub(crate) open_chunks: u64,
+    /// Utterances never sent because the scheduler had closed their socket.
+    pub(crate) unsent_by_close: u64,
     pub(crate) heartbeats: u64,
     pub(crate) bursts: Bursts,
     pub(crate) freezes: Freezes,
+    pub(crate) across: AcrossShards,
+    shard: Shard,
+    // When a node of this shard got a job of another's session last.
+    hosted_at: Nanos,
     misses: VecDeque<Miss>,
     last_came: Nanos,
     last_awake: Nanos,
@@ -154,7 +165,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(scenario: &Scenario, deadline: Nanos) -> Self {
+    /// The accounts of a shard's peers.
+    pub(crate) fn new(scenario: &Scenario, deadline: Nanos, shard: Shard) -> Self {
         Self {
             speakers: Vec::new(),
             nodes: Vec::new(),
@@ -171,9 +183,13 @@ impl Observer {
             findings: Findings::default(),
             open: 0,
             open_chunks: 0,
+            unsent_by_close: 0,
             heartbeats: 0,
             bursts: Bursts::new(),
             freezes: Freezes::default(),
+            across: AcrossShards::default(),
+            shard,
+            hosted_at: 0,
             misses: VecDeque::new(),
             last_came: 0,
             last_awake: 0,

@@ -31,7 +31,8 @@ impl Observer {
         *longest_s = longest_s.max((at - before) as f64 / 1e9);
     }
 
-    /// Whether a job or an answer has been due for all that time.
+    /// Whether a job or an answer has been due for all that time. What no node of this shard has
+    /// may be at work at another's.
     fn was_owed(&self, at: Nanos) -> bool {
         let overdue = |since: Nanos| since + FREEZE < at;
         self.speakers.iter().any(|speaker| {
@@ -39,7 +40,9 @@ impl Observer {
             let unseen = speaker.units.iter().find(|unit| unit.attempt == 0);
             let unseen = unseen.and_then(|unit| unit.sent);
             first.answered.is_some_and(overdue)
-                || !self.may_wait && unseen.is_some_and(|sent| overdue(sent + self.hangover))
+                || !self.may_wait
+                    && !self.shard.is_part()
+                    && unseen.is_some_and(|sent| overdue(sent + self.hangover))
         })
     }
 }

@@ -73,6 +73,8 @@ pub(super) struct Speaker {
     pub(super) last_sent: Nanos,
     pub(super) bound: Option<Bound>,
     pub(super) tail: Option<Tail>,
+    /// Index of the job that a node of this shard got last.
+    pub(super) last_job: Option<u64>,
     /// Highest index whose final message came.
     pub(super) heard: Option<u64>,
     /// What ended last.
@@ -124,55 +126,6 @@ impl Speaker {
         }
         fresh
     }
-
-    /// The chunks of an utterance that no node has seen, by its index: those after the one before
-    /// it, up to where the client ended it or fell silent for longer than `pause`.
-    fn span_of(&self, index: u64, pause: Nanos) -> Option<(u32, u32)> {
-        let start = match index.checked_sub(1) {
-            None => self.base,
-            Some(before) => match self.ended.iter().find(|ended| ended.index == before) {
-                Some(ended) => ended.last + 1,
-                None => self.oldest_unseen()?,
-            },
-        };
-        let own = || self.units.iter().filter(|unit| unit.life == self.life);
-        let later = own().filter(|unit| unit.index.is_some_and(|other| other > index));
-        let bound = later.map(|unit| unit.first).min().unwrap_or(self.sent);
-        let mut at = start;
-        let last = loop {
-            let unit = own().find(|unit| (unit.first..=unit.last).contains(&at));
-            if let Some(unit) = unit {
-                break unit.last;
-            }
-            let silent =
-                self.silent.iter().find(|(segment, end, ..)| (segment.first..=*end).contains(&at));
-            let Some(&(_, end, _, sent)) = silent else { break bound.checked_sub(1)? };
-            match self.begins(end + 1) {
-                Some(next) if next.saturating_sub(sent) < pause => at = end + 1,
-                _ => break end,
-            }
-        };
-        let last = last.min(bound.checked_sub(1)?);
-        (start <= last).then_some((start, last))
-    }
-
-    /// First chunk of the oldest utterance that no node has seen.
-    fn oldest_unseen(&self) -> Option<u32> {
-        let fresh = |unit: &&Unit| unit.life == self.life && unit.index.is_none();
-        let units = self.units.iter().filter(fresh).map(|unit| unit.first);
-        let silent = self.silent.iter().map(|(segment, ..)| segment.first);
-        units.chain(silent).min()
-    }
-
-    /// When the utterance that begins with this chunk began.
-    fn begins(&self, chunk: u32) -> Option<Nanos> {
-        let unit = self.units.iter().find(|unit| unit.first == chunk).map(|unit| unit.begins);
-        let silent = self.silent.iter().find(|(segment, ..)| segment.first == chunk);
-        let speaking = self.speaking.filter(|segment| segment.first == chunk);
-        let silent = silent.map(|(segment, ..)| segment.begins);
-        let speaking = speaking.map(|segment| segment.begins);
-        unit.or(silent).or(speaking)
-    }
 }
 
 impl Observer {
@@ -190,6 +143,7 @@ impl Observer {
             last_sent: 0,
             bound: None,
             tail: None,
+            last_job: None,
             heard: None,
             ended: VecDeque::new(),
             base: 0,
@@ -292,6 +246,7 @@ impl Observer {
             cut: segment.cut,
             begins: segment.begins,
             intended,
+            pace: segment.pace,
             sent: Some(now),
             counted,
             work: segment.work,
@@ -308,13 +263,14 @@ impl Observer {
         self.speakers[session as usize].stopped = true;
     }
 
-    /// An utterance of the plan that could not be sent.
-    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos) {
+    /// An utterance of the plan that could not be sent. `lost`: the scheduler had closed its socket.
+    pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos, lost: bool) {
         self.series.row.offered += 1;
         if self.is_counted(intended) {
             let pair = self.speakers[session as usize].pair;
             self.jobs.offered += 1;
             self.jobs.never_sent += 1;
+            self.unsent_by_close += u64::from(lost);
             self.pairs[pair as usize].offered += 1;
         }
         self.speakers[session as usize].speaking = None;
@@ -324,17 +280,26 @@ impl Observer {
     pub(super) fn cut_off(&mut self, session: usize, first: u32, last: u32, now: Nanos) -> usize {
         let speaker = &mut self.speakers[session];
         let ended = speaker.silent.iter().rposition(|(_, end, ..)| (first..=last).contains(end));
-        let unfinished = speaker.stopped && ended.is_none();
-        let (intended, sent, work) = match (ended, &speaker.speaking) {
-            (Some(at), _) => {
+        let part = speaker
+            .units
+            .iter_mut()
+            .find(|unit| unit.index.is_none() && (unit.first..unit.last).contains(&last));
+        let part = part.map(|unit| {
+            unit.first = last + 1;
+            (unit.intended - unit.pace * u64::from(unit.last - last), None, unit.work)
+        });
+        let unfinished = speaker.stopped && ended.is_none() && part.is_none();
+        let (intended, sent, work) = match (part, ended, &speaker.speaking) {
+            (Some(part), ..) => part,
+            (_, Some(at), _) => {
                 let (segment, _, intended, sent) = speaker.silent[at];
                 speaker.silent.drain(..=at);
                 (intended, Some(sent), segment.work)
             }
-            (None, Some(segment)) if last >= segment.first => {
+            (.., Some(segment)) if last >= segment.first => {
                 (segment.intended(last), None, segment.work)
             }
-            (None, _) => {
+            _ => {
                 let within = speaker
                     .silent
                     .iter()
@@ -354,6 +319,7 @@ impl Observer {
             cut: Cut::Scheduler,
             begins: intended,
             intended,
+            pace: 0,
             sent,
             counted,
             work,

@@ -11,6 +11,10 @@ const SECOND: Nanos = 1_000 * MS;
 const RUN: u32 = 7;
 
 fn observer(seconds: u64) -> Observer {
+    observer_of("0/1", seconds)
+}
+
+fn observer_of(shard: &str, seconds: u64) -> Observer {
     let scenario: Scenario = format!(
         r#"
 duration = "{seconds}s"
@@ -25,7 +29,7 @@ rate = "1/s"
     )
     .parse()
     .unwrap();
-    let mut observer = Observer::new(&scenario, 60 * SECOND);
+    let mut observer = Observer::new(&scenario, 60 * SECOND, shard.parse().unwrap());
     let pair = observer.pair(&"zh:en".parse().unwrap());
     observer.add_speaker(pair);
     observer.add_node("n".into(), 4, 0);
@@ -199,4 +203,92 @@ fn a_node_that_was_there_for_half_the_time_owes_half_the_jobs() {
     let skew = observer.skew();
     assert_eq!(skew.nodes, 0, "{skew:?}");
     assert!(skew.sigmas < 0.5, "{skew:?}");
+}
+
+/// Session 0 of shard 1 of 2 is the run's session 1; a node of the other shard answers it.
+fn answered_elsewhere(observer: &mut Observer, index: u64, span: (u32, u32), at: Nanos) {
+    let (first, last) = span;
+    let text = Answer { run: RUN, session: 1, first, last, attempt: 1 };
+    let frame = format!(
+        r#"{{"type":"translation_result","session_id":"s","utterance_index":{index},
+        "text_asr":"{text}"}}"#
+    );
+    hear(observer, &frame, at);
+}
+
+#[test]
+fn a_job_at_a_node_of_another_shard_is_known_by_its_answer() {
+    let mut observer = observer_of("1/2", 60);
+    say(&mut observer, 0, 3, Cut::Manual, SECOND, SECOND);
+    // The scheduler ends this one and, as it is long, a part of the next.
+    say(&mut observer, 3, 2, Cut::Scheduler, 2 * SECOND, 2 * SECOND);
+    say(&mut observer, 5, 4, Cut::Manual, 10 * SECOND, 10 * SECOND);
+    say(&mut observer, 9, 2, Cut::Manual, 20 * SECOND, 20 * SECOND);
+    answered_elsewhere(&mut observer, 0, (0, 2), 3 * SECOND);
+    answered_elsewhere(&mut observer, 1, (3, 4), 6 * SECOND);
+    // Refused while the two before it are still at work elsewhere.
+    let refusal = r#"{"type":"ui_event","session_id":"s","utterance_index":4,"event":"ERROR",
+        "error_code":"NO_AVAILABLE_NODE"}"#;
+    answered_elsewhere(&mut observer, 2, (5, 6), 21 * SECOND);
+    hear(&mut observer, refusal, 21 * SECOND);
+    answered_elsewhere(&mut observer, 3, (7, 8), 22 * SECOND);
+    let (jobs, chunks) = (&observer.jobs, &observer.chunks);
+    assert_eq!((jobs.offered, jobs.completed, jobs.refused), (5, 4, 1), "{jobs:?}");
+    assert_eq!((jobs.duplicate, jobs.reordered, observer.open, jobs.balance()), (0, 0, 0, 0));
+    assert_eq!((chunks.sent, chunks.in_jobs, chunks.in_refused), (11, 9, 2));
+    assert_eq!((observer.across.heard, observer.findings.foreign_jobs), (4, 0));
+    assert!(!observer.awaits_cuts());
+    // A second answer is one all the same, and another session's is nobody's here.
+    answered_elsewhere(&mut observer, 3, (7, 8), 23 * SECOND);
+    translated(&mut observer, 4, (0, 2), 24 * SECOND);
+    assert_eq!((observer.jobs.duplicate, observer.findings.wrong_session), (1, 1));
+}
+
+#[test]
+fn a_node_serves_the_sessions_of_other_shards() {
+    let mut observer = observer_of("1/2", 60);
+    // Session 0 of the run is the other shard's.
+    assign(&mut observer, 0, (0, 2), SECOND);
+    observer.answered(0, 0, 2 * SECOND);
+    let across = observer.across;
+    assert_eq!((across.hosted, across.answered, across.heard), (1, 1, 0));
+    assert_eq!((observer.jobs.offered, observer.jobs.dispatched, observer.open), (0, 1, 0));
+    assert_eq!(observer.findings.foreign_jobs, 0);
+    // It stays as long as there may be more to come.
+    assert!(observer.is_hosting(62 * SECOND));
+    assign(&mut observer, 1, (3, 3), 64 * SECOND);
+    assert!(observer.is_hosting(68 * SECOND) && !observer.is_hosting(69 * SECOND));
+    observer.nodes[0].hold(1, 69 * SECOND);
+    assert!(observer.is_hosting(70 * SECOND));
+}
+
+#[test]
+fn affinity_is_not_guessed_over_a_gap_in_what_a_shard_sees() {
+    let mut observer = observer_of("1/2", 60);
+    observer.add_node("m".into(), 4, 0);
+    for node in 0..2 {
+        observer.nodes[node].connect(0);
+    }
+    let mut at = 0;
+    let mut job = |observer: &mut Observer, n: u32, node: Option<u32>| {
+        at += 12 * SECOND;
+        say(observer, n, 1, Cut::Scheduler, at, at);
+        if let Some(node) = node {
+            let span = Span { session: 1, first: n, last: n, audio_us: 2_000_000 };
+            let (manual, timeout, duration) = (false, false, true);
+            let (index, attempt, at) = (n.into(), 1, at + MS);
+            let job = Assigned { span, index, attempt, node, manual, timeout, duration, at };
+            observer.assigned(&job);
+        }
+        answered_elsewhere(observer, n.into(), (n, n), at + SECOND);
+    };
+    // Kept; gone to the other shard; back at another node, of which nothing can be said.
+    for (n, node) in [(0, Some(0)), (1, Some(0)), (2, None), (3, Some(1))] {
+        job(&mut observer, n, node);
+    }
+    observer.judge_misses(NEVER);
+    let affinity = &observer.affinity;
+    assert_eq!((affinity.expected, affinity.kept, affinity.violated), (2, 1, 0), "{affinity:?}");
+    assert_eq!(affinity.fallback["another shard"], 1);
+    assert_eq!(observer.broken_segments.count, 1);
 }

@@ -1,9 +1,10 @@
 //! A node's heartbeats: they say how many jobs it has, so they watch what it hears and says.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::clock::unix_ms;
 use crate::probe::node::NodeLangs;
 
 /// What a node's socket sends by itself.
@@ -49,9 +50,8 @@ impl Heartbeat {
 
 /// A heartbeat as a node program sends it.
 pub(super) fn frame(node: &str, langs: &NodeLangs, running: u32) -> Value {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     json!({
-        "type": "node_heartbeat", "node_id": node, "timestamp": now.as_millis() as u64,
+        "type": "node_heartbeat", "node_id": node, "timestamp": unix_ms(),
         "resource_usage": {"cpu_percent": 5.0, "gpu_percent": 5.0, "mem_percent": 10.0,
             "running_jobs": running},
         "installed_services": [], "capability_by_type": [],

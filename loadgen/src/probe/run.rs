@@ -1,12 +1,13 @@
 //! Runs behaviours: most of them side by side, some alone, the dangerous ones last.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
+use crate::clock::since_1970;
 use crate::probe::behaviours::{BEHAVIOURS, Behaviour, Turn};
 use crate::probe::stage::Stage;
 use crate::probe::target::{Target, Unreachable};
@@ -99,11 +100,11 @@ pub fn choose(names: &[String]) -> Result<Vec<&'static Behaviour>, UnknownBehavi
 /// There is no scheduler.
 pub async fn run(plan: &Plan, mut watch: impl FnMut(&Progress)) -> Result<Report, Unreachable> {
     plan.target.reach().await?;
-    let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let began = since_1970(SystemTime::now());
     let start = Instant::now();
     let mut answers = BTreeMap::new();
     for batch in batches(&plan.behaviours) {
-        let mut batch = Batch::start(plan, began.subsec_nanos(), &batch);
+        let mut batch = Batch::start(plan, (began % 1_000_000_000) as u32, &batch);
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while !batch.tasks.is_empty() {
@@ -127,7 +128,7 @@ pub async fn run(plan: &Plan, mut watch: impl FnMut(&Progress)) -> Result<Report
         .collect();
     Ok(Report {
         target: plan.target.to_string(),
-        began_ms: began.as_millis() as u64,
+        began_ms: began / 1_000_000,
         took_ms: start.elapsed().as_millis() as u64,
         behaviours,
     })

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::private;
 use crate::probe::client::Client;
 use crate::probe::log::Log;
 use crate::probe::node::{Node, NodeLangs, next_job};
@@ -16,8 +17,6 @@ use crate::probe::verdict::{Trouble, fail};
 
 /// Languages of one behaviour.
 pub(super) const LANGS: usize = 4;
-/// Codes from qaa to qtz.
-const CODES: u32 = 20 * 26;
 /// How long a trial waits for its job before the next one.
 const TRIAL: Duration = Duration::from_secs(2);
 
@@ -45,7 +44,7 @@ impl Stage {
         place: u32,
     ) -> Self {
         let first = run.wrapping_add(place.wrapping_mul(LANGS as u32));
-        let langs = std::array::from_fn(|n| private_code(first.wrapping_add(n as u32)));
+        let langs = std::array::from_fn(|n| private::code(first as usize + n));
         let (log, peers) = (Log::begin(), AtomicU32::new(0));
         Self { target, times, log, commands, langs, run, place, peers }
     }
@@ -111,24 +110,5 @@ impl Stage {
         }
         let waited = self.times.warm_up.as_secs_f64();
         fail!("no node got a job within {waited:.0} s after it registered")
-    }
-}
-
-/// One of the codes qaa to qtz, which ISO 639 leaves to private use.
-fn private_code(number: u32) -> String {
-    let number = number % CODES;
-    let letter = |n: u32| char::from(b'a' + n as u8);
-    format!("q{}{}", letter(number / 26), letter(number % 26))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn private_codes_end_at_qtz() {
-        assert_eq!(private_code(0), "qaa");
-        assert_eq!(private_code(CODES - 1), "qtz");
-        assert_eq!(private_code(CODES), "qaa");
     }
 }

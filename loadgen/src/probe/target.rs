@@ -2,17 +2,14 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::http::{self, Page};
 use crate::socket::{ConnectError, Socket};
 use crate::target::{Address, TargetError};
 
-/// Longest wait for a connection, a handshake or a page.
+/// Longest wait for a connection or a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes of a page that are read.
-const PAGE_BYTES: u64 = 4 << 20;
 
 /// Where a scheduler listens.
 #[derive(Debug, Clone)]
@@ -47,13 +44,6 @@ pub enum Unreachable {
     Silent(String),
 }
 
-/// What a page's server answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Page {
-    pub(super) status: u16,
-    pub(super) body: String,
-}
-
 impl Target {
     /// Reads `ws://host:port` and looks the host up.
     ///
@@ -71,7 +61,7 @@ impl Target {
 
     /// Whether nobody but this machine can be harmed.
     pub fn is_loopback(&self) -> bool {
-        self.address.socket.ip().is_loopback()
+        self.address.is_loopback()
     }
 
     /// Opens a WebSocket and closes it again.
@@ -103,23 +93,8 @@ impl Target {
 
     /// Asks by another method.
     pub(super) async fn ask(&self, method: &str, path: &str) -> std::io::Result<Page> {
-        let fetch = async {
-            let mut stream = TcpStream::connect(self.address.socket).await?;
-            // 1.0, so that the body comes in one piece and ends with the connection.
-            let host = self.address.base.trim_start_matches("ws://");
-            let ask = format!("{method} {path} HTTP/1.0\r\nhost: {host}\r\n\r\n");
-            stream.write_all(ask.as_bytes()).await?;
-            let mut answer = Vec::new();
-            stream.take(PAGE_BYTES).read_to_end(&mut answer).await?;
-            Ok::<_, std::io::Error>(answer)
-        };
-        let late = |_| std::io::Error::other(format!("{path} did not come within 10 s"));
-        let answer = timeout(PATIENCE, fetch).await.map_err(late)??;
-        let answer = String::from_utf8_lossy(&answer);
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let none = || std::io::Error::other(format!("{path} is not answered in HTTP"));
-        Ok(Page { status: status.ok_or_else(none)?, body: body.to_owned() })
+        let host = self.address.base.trim_start_matches("ws://");
+        http::ask(self.address.socket, host, method, path).await
     }
 }
 

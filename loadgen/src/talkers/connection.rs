@@ -74,6 +74,7 @@ fn init(context: &Context, number: u32, pair: &Pair, two_way: bool) -> Option<Se
         auto_langs: both,
         enable_streaming_asr: None,
         partial_update_interval_ms: None,
-        trace_id: TraceId::new(&format!("load-{:08x}-{number}", context.run)).ok(),
+        trace_id: TraceId::new(&format!("load-{:08x}-{}", context.run, context.tagged(number)))
+            .ok(),
     })
 }

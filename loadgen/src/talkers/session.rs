@@ -61,6 +61,8 @@ pub(super) struct Session {
     next_us: u64,
     next_beat: Nanos,
     voicing: Voicing,
+    // The scheduler has closed the socket, and nothing has been begun on a new one since.
+    lost: bool,
     // When the utterance began.
     begun: Nanos,
     // Since when the socket has nothing to write.
@@ -90,6 +92,7 @@ impl Session {
             next_us: 0,
             next_beat: NEVER,
             voicing: Voicing::Silent,
+            lost: false,
             begun: 0,
             free_at: 0,
             chunk: 0,
@@ -103,6 +106,7 @@ impl Session {
             match self.converse(&mut connection).await {
                 Parting::Over => return,
                 Parting::Lost => {
+                    self.lost = true;
                     self.reborn(true);
                     if self.voicing != Voicing::Silent {
                         self.voicing = Voicing::Muted;
@@ -216,7 +220,7 @@ impl Session {
             match step {
                 Step::Begin { .. } => self.voicing = Voicing::Muted,
                 Step::Chunk { last: true, .. } => {
-                    self.context.observer().never_sent(self.number, due);
+                    self.context.observer().never_sent(self.number, due, self.lost);
                     self.voicing = Voicing::Silent;
                 }
                 // Who has begun and cannot go on has not said it.
@@ -292,6 +296,7 @@ impl Session {
             Step::Leave => return Ok(Some(Parting::Leave)),
             Step::Begin { manual, reconnect, switch, .. } => {
                 self.voicing = Voicing::Speaking(manual);
+                self.lost = false;
                 self.begun = due;
                 self.next_step();
                 if switch {
@@ -337,7 +342,7 @@ impl Session {
     ) -> Result<(), tokio_tungstenite::tungstenite::Error> {
         let Voicing::Speaking(manual) = self.voicing else {
             if last && self.voicing == Voicing::Muted {
-                self.context.observer().never_sent(self.number, due);
+                self.context.observer().never_sent(self.number, due, self.lost);
                 self.voicing = Voicing::Silent;
             }
             return Ok(());
@@ -346,8 +351,9 @@ impl Session {
         let (run, number, chunk) = (self.context.run, self.number, self.chunk);
         let mut bytes = 0;
         let room = self.voice.room(audio_us);
+        let tagged = self.context.tagged(number);
         let frame = wire::chunk(&connection.id, chunk, is_final, room, |out| {
-            bytes = self.voice.payload(run, number, chunk, audio_us, out);
+            bytes = self.voice.payload(run, tagged, chunk, audio_us, out);
         });
         self.chunk += 1;
         {

@@ -3,6 +3,7 @@
 //! A free socket takes the next job of the plan and sends it when it is due. A job that finds no
 //! free socket is sent late, and its response still counts from when it was due.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,13 +33,22 @@ struct Pool {
     voice: Voice,
     plan: Mutex<Arrivals>,
     greeting: Pair,
+    sockets: usize,
+    /// Of these, those that the scheduler has closed and that are not open again.
+    gone: AtomicUsize,
 }
 
 pub(super) fn start(context: &Arc<Context>, plan: Arrivals, codec: Codec, sockets: u32) {
     let Some(greeting) = plan.first_pair() else { return };
     let voice = Voice::new(codec, 32, LONGEST_US);
-    let pool = Pool { context: context.clone(), voice, plan: Mutex::new(plan), greeting };
-    let pool = Arc::new(pool);
+    let pool = Arc::new(Pool {
+        context: context.clone(),
+        voice,
+        plan: Mutex::new(plan),
+        greeting,
+        sockets: sockets as usize,
+        gone: AtomicUsize::new(0),
+    });
     for _ in 0..sockets {
         tokio::spawn(WholeSession::new(pool.clone()).live());
     }
@@ -58,6 +68,8 @@ struct WholeSession {
     patience: Nanos,
     // Since when nothing is awaited here.
     free_at: Nanos,
+    // The scheduler has closed the socket.
+    lost: bool,
 }
 
 impl WholeSession {
@@ -78,12 +90,15 @@ impl WholeSession {
             next: None,
             patience: NEVER,
             free_at: 0,
+            lost: false,
             pool,
         }
     }
 
     async fn live(mut self) {
         while let Some(mut connection) = self.join().await {
+            self.pool.gone.fetch_sub(usize::from(self.lost), Ordering::Relaxed);
+            self.lost = false;
             let Some(closed) = self.converse(&mut connection).await else {
                 connection.socket.close().await;
                 self.pool.context.ledger.closed(Kind::Session, &Closed::ByUs);
@@ -91,10 +106,13 @@ impl WholeSession {
             };
             let context = &self.pool.context;
             context.ledger.closed(Kind::Session, &closed);
+            self.pool.gone.fetch_add(1, Ordering::Relaxed);
+            self.lost = true;
             let now = context.clock.now();
             self.life = context.observer().reborn(self.number, self.chunk, true, now);
             self.index = 0;
         }
+        self.leave_the_rest();
     }
 
     async fn join(&mut self) -> Option<Connection> {
@@ -117,16 +135,16 @@ impl WholeSession {
             }
             // What came due meanwhile goes to others, if they are there.
             if let Some((due, arrival)) = self.next.take() {
-                self.mark_never_sent(due, &arrival);
+                self.mark_never_sent(due, &arrival, self.lost);
             }
         }
     }
 
-    fn mark_never_sent(&self, due: Nanos, arrival: &Arrival) {
+    fn mark_never_sent(&self, due: Nanos, arrival: &Arrival, lost: bool) {
         let mut observer = self.pool.context.observer();
         let pair = observer.pair(&arrival.pair);
         observer.set_pair(self.number, pair);
-        observer.never_sent(self.number, due);
+        observer.never_sent(self.number, due, lost);
     }
 
     /// Talks until the socket is gone; absent when the run is over.
@@ -167,15 +185,22 @@ impl WholeSession {
         }
     }
 
-    /// The run is over: what nobody has claimed by now is never sent.
+    /// The run is over: what nobody has claimed by now is never sent. Sockets that are gone would
+    /// have taken their share of it.
     fn leave_the_rest(&mut self) {
         if let Some((due, arrival)) = self.next.take() {
-            self.mark_never_sent(due, &arrival);
+            self.mark_never_sent(due, &arrival, self.lost);
+        }
+        if self.start == NEVER {
+            return;
         }
         let pool = self.pool.clone();
+        let gone = pool.gone.load(Ordering::Relaxed);
         let mut plan = pool.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Ok(Some(arrival)) = plan.next() {
-            self.mark_never_sent(self.start.saturating_add(arrival.at * 1_000), &arrival);
+        for nth in 0.. {
+            let Ok(Some(arrival)) = plan.next() else { return };
+            let due = self.start.saturating_add(arrival.at * 1_000);
+            self.mark_never_sent(due, &arrival, nth % pool.sockets < gone);
         }
     }
 
@@ -214,8 +239,9 @@ impl WholeSession {
             format: format.as_str(),
         };
         let mut bytes = 0;
+        let tagged = context.tagged(number);
         let frame = wire::whole(of, pool.voice.room(arrival.speech_us), |out| {
-            bytes = pool.voice.payload(run, number, chunk, arrival.speech_us, out);
+            bytes = pool.voice.payload(run, tagged, chunk, arrival.speech_us, out);
         });
         self.chunk += 1;
         self.index += 1;

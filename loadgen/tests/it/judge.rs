@@ -137,6 +137,20 @@ async fn dropped_sockets() {
 }
 
 #[tokio::test]
+async fn a_rate_out_of_reach_is_not_excused_by_a_socket_that_was_closed() {
+    let bare = "[[arrivals]]\npair = \"qaa:qab\"\nrate = \"20/s\"\n";
+    let scheduler = Faulty::start_at(&[Fault::ClosesSilently], Pace::brisk()).await;
+    // One socket at 200 ms a job can do five in a second.
+    let one = |options: &mut lingua_loadgen::Options| options.sockets = Some(1);
+    let run = load(scheduler.url(), &format!("{TALK}{bare}"), one).await;
+    let load = run.load.as_ref().unwrap();
+    assert!(load.sessions.closed_silently > 0 && load.unsent_by_close > 0, "{load:?}");
+    assert!(run.jobs.never_sent > load.unsent_by_close + 50, "{:?}", run.jobs);
+    assert_eq!((run.verdict, run.jobs.balance()), (Verdict::Void, 0), "{:?}", run.jobs);
+    assert!(run.reasons[0].starts_with("unreachable rate"), "{:?}", run.reasons);
+}
+
+#[tokio::test]
 async fn disorder() {
     // Work of very different length lets results overtake each other.
     let mixed = TALK

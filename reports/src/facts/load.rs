@@ -20,6 +20,19 @@ pub(super) fn figures(load: &Load) -> Vec<KeyFigure> {
         let value = load.shard.to_string();
         figures.push(KeyFigure { name: "shard", value, note, tone: Tone::Plain });
     }
+    let across = &load.across;
+    if across.hosted > 0 {
+        let (answered, heard) = (count(across.answered), count(across.heard));
+        figures.push(KeyFigure {
+            name: "across shards",
+            value: format!("{} jobs", count(across.hosted)),
+            note: format!(
+                "of sessions of other shards; {answered} answered, {heard} answers of other \
+                 shards' nodes heard"
+            ),
+            tone: Tone::Plain,
+        });
+    }
     if load.freezes.count > 0 {
         figures.push(KeyFigure {
             name: "freezes",

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::facts::{ratio, total};
-use crate::load::{Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets};
+use crate::load::{
+    AcrossShards, Burstiness, Chunks, Freezes, Load, Outage, Preflight, Shard, Skew, Sockets,
+};
 use crate::run::{Affinity, BrokenSegments, Jobs, Oversold, PairRow, Run, StoreLoad};
 
 /// Counts by name, added.
@@ -111,6 +113,7 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             peak_over_mean_10ms: worst(|load| load.burstiness.peak_over_mean_10ms),
         },
         achieved: if planned_per_s > 0.0 { sent_per_s / planned_per_s } else { 1.0 },
+        unsent_by_close: total(loads.iter().map(|load| load.unsent_by_close)),
         planned_per_s,
         failed_by_cause: counts(loads.iter().map(|load| &load.failed_by_cause)),
         timed_out_by_cause: counts(loads.iter().map(|load| &load.timed_out_by_cause)),
@@ -124,6 +127,7 @@ pub(super) fn load(loads: &[&Load]) -> Load {
             nodes: total(loads.iter().map(|load| load.skew.nodes)),
             sigmas: worst(|load| load.skew.sigmas),
         },
+        across: across(loads),
         own_lag_p99_ms: worst(|load| load.own_lag_p99_ms),
         own_lag_max_ms: worst(|load| load.own_lag_max_ms),
         generator_cpu: known(|load| load.generator_cpu),
@@ -148,6 +152,15 @@ fn sockets<'a>(books: impl Iterator<Item = &'a Sockets>) -> Sockets {
         all.closed_silently += book.closed_silently;
     }
     all
+}
+
+fn across(loads: &[&Load]) -> AcrossShards {
+    let sum = |of: fn(&AcrossShards) -> u64| total(loads.iter().map(|load| of(&load.across)));
+    AcrossShards {
+        hosted: sum(|across| across.hosted),
+        answered: sum(|across| across.answered),
+        heard: sum(|across| across.heard),
+    }
 }
 
 /// One crash strikes all shards: the sockets of each count, and the last one that is back.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture;
+use crate::load::AcrossShards;
 use crate::run::{Kind, Summary};
 use crate::summary::record_ns;
 
@@ -119,4 +120,35 @@ fn what_does_not_belong_together_is_refused() {
     assert!(refusal(missing).contains("of 5 shards 0, 2, 4 is missing"));
     let of_others = vec![part(0, 2, &[]), part(1, 3, &[])];
     assert!(refusal(of_others).contains("the number of shards is 2 and 3"));
+}
+
+#[test]
+fn answers_that_crossed_between_shards_are_matched() {
+    let shards = |answered, heard, unanswered| {
+        let mut parts = two();
+        let loads = parts.iter_mut().map(|part| &mut part.artifacts.run);
+        for run in loads {
+            let load = run.load.as_mut().unwrap();
+            load.findings = [("never_answered".to_owned(), unanswered)].into();
+            load.timed_out_by_cause = [("no answer".to_owned(), unanswered)].into();
+            load.across = AcrossShards { hosted: answered, answered, heard };
+            run.jobs.offered += unanswered - run.jobs.timed_out;
+            run.jobs.timed_out = unanswered;
+        }
+        merge(parts).unwrap().run
+    };
+    let lost_before = 2 * fixture::artifacts().run.jobs.lost;
+    // Of eight that nobody seemed to have answered, nodes elsewhere had answered six.
+    let run = shards(103, 100, 4);
+    let load = run.load.unwrap();
+    assert_eq!((run.jobs.lost - lost_before, run.jobs.timed_out, run.jobs.balance()), (6, 2, 0));
+    assert_eq!((load.findings["never_answered"], load.across.heard), (2, 200));
+    assert_eq!(load.timed_out_by_cause["no answer"], 2);
+    // An answer that no node of any shard gave is nobody's.
+    let run = shards(100, 101, 0);
+    assert_eq!(run.load.unwrap().findings["unknown_result"], 2);
+    assert_eq!(run.verdict, Verdict::InvariantBroken, "{:?}", run.reasons);
+    assert!(run.reasons[0].starts_with("I6: 2 results"), "{:?}", run.reasons);
+    let run = shards(100, 100, 0);
+    assert!(run.load.unwrap().findings.is_empty());
 }

@@ -30,6 +30,10 @@ pub(crate) use roster::Roster;
 /// Messages that go out in one write.
 const BATCH: usize = 32;
 
+/// Frames read in a row before all other sockets have their turn. Whoever sends without pause, where
+/// the processors are full, would else be heard for thousands of frames while answers wait.
+const TURN: u32 = 8;
+
 /// The peer at the other end of a socket.
 trait Peer: Send {
     /// Takes one text frame; events for the hub go into `events`.
@@ -94,7 +98,7 @@ async fn converse<P: Peer>(
 ) -> Result<Infallible, Ended> {
     let limits = shared.config.limits;
     let begun = Instant::now();
-    let (mut bad, mut silent, mut greeted) = (0, 0, false);
+    let (mut bad, mut silent, mut greeted, mut read) = (0, 0, false, 0);
     let mut next_ping = begun + limits.ping;
     let look = sleep_until(next_ping.min(begun + limits.first_message));
     tokio::pin!(look);
@@ -131,6 +135,11 @@ async fn converse<P: Peer>(
                 }
                 if bad >= limits.bad_frames {
                     return Err(Ended::ByUs(CloseCode::InvalidMessages));
+                }
+                read += 1;
+                if read == TURN {
+                    read = 0;
+                    tokio::task::yield_now().await;
                 }
             }
             first = inbox.recv() => {

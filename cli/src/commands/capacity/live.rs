@@ -1,6 +1,6 @@
 //! `lingua capacity --live`: the largest load over real sockets, beside the simulated one.
 
-use lingua_loadgen::{Address, LoadError, Options, Program, Target};
+use lingua_loadgen::{Options, Target};
 use lingua_reports::files::WriteError;
 use lingua_reports::number::percent;
 use lingua_reports::run::Verdict;
@@ -9,7 +9,7 @@ use lingua_scenarios::Loaded;
 use lingua_sim::capacity::{Combination, Largest, search, search_by};
 
 use crate::args::Capacity;
-use crate::commands::load::own_server;
+use crate::commands::target::{elsewhere, server_of};
 use crate::failure::{Code, Failure, print, tell};
 use crate::live::Live;
 
@@ -78,10 +78,7 @@ fn measure(
 /// A search ends where the scheduler breaks, so nobody else's is ever its target.
 fn keep_from_harm(args: &Capacity) -> Result<(), Failure> {
     let Some(url) = &args.target else { return Ok(()) };
-    let address = Address::resolve(url).map_err(LoadError::from)?.socket.ip();
-    if address.is_loopback() {
-        return Ok(());
-    }
+    let Some(address) = elsewhere(url)? else { return Ok(()) };
     Err(Failure::Usage(format!(
         "--target {url}: {address} is not this machine, and a search overloads what it searches; \
          run it where a scheduler of your own runs"
@@ -94,8 +91,7 @@ fn target(args: &Capacity, changes: &[String]) -> Result<Target, Failure> {
         return Ok(Target::Url(url.clone()));
     }
     let changes: Vec<String> = args.file.overrides.iter().chain(changes).cloned().collect();
-    let (program, arguments) = own_server(&args.file.file, &changes)?;
-    Ok(Target::Own(Program { program, arguments, log: None }))
+    Ok(Target::Own(server_of(&args.file.file, &changes, None)?))
 }
 
 fn row(

@@ -16,17 +16,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A process whose processor time can be read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Process(u32);
+pub(crate) struct Process(u32);
 
 impl Process {
     /// The process of this id, if the system tells its processor time.
-    pub(super) fn new(pid: u32) -> Option<Self> {
+    pub(crate) fn new(pid: u32) -> Option<Self> {
         let process = Self(pid);
         process.cpu().is_ok().then_some(process)
     }
 
+    /// This one.
+    pub(crate) fn own() -> Self {
+        Self(std::process::id())
+    }
+
     /// The process that listens at an address of this machine, as far as this user may see it.
-    pub(super) fn listening_at(address: SocketAddr) -> Option<Self> {
+    pub(crate) fn listening_at(address: SocketAddr) -> Option<Self> {
         if !address.ip().is_loopback() {
             return None;
         }
@@ -43,7 +48,7 @@ impl Process {
     }
 
     /// Time on a processor, all threads that are alive.
-    pub(super) fn cpu(self) -> io::Result<Duration> {
+    pub(crate) fn cpu(self) -> io::Result<Duration> {
         let mut nanos = 0_u64;
         for task in fs::read_dir(format!("/proc/{}/task", self.0))? {
             // A thread that has just ended is not counted.
@@ -58,7 +63,7 @@ impl Process {
     }
 
     /// Waits until the process has nothing to do, or for ten seconds.
-    pub(super) async fn quiet(self) {
+    pub(crate) async fn quiet(self) {
         let patience = Instant::now() + PATIENCE;
         let mut before = self.cpu().unwrap_or_default();
         while Instant::now() < patience {
