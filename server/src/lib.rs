@@ -15,6 +15,7 @@ mod lag;
 mod ledger;
 pub mod logs;
 mod models;
+pub mod operator;
 mod profile;
 mod snapshot;
 mod sockets;
@@ -31,6 +32,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lingua_core::{SessionId, State};
 use lingua_store::Store;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -104,6 +106,8 @@ struct Shared {
     store: Option<Store>,
     standing: Option<Standing>,
     passphrase: Option<Passphrase>,
+    // The figures of all instances, where there is a page of them.
+    page: watch::Receiver<Option<Arc<Value>>>,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
 }
@@ -198,6 +202,7 @@ impl Server {
         let (limits, id) = (config.limits, config.instance.id);
         // Not from zero: a client that outlived a restart should not meet its old name.
         let first = u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]]);
+        let (to_page, page) = watch::channel(None);
         let shared = Arc::new(Shared {
             config,
             clock,
@@ -208,11 +213,15 @@ impl Server {
             draining: AtomicBool::new(false),
             store: store.clone(),
             standing,
+            page,
             passphrase: joined.as_ref().map(|joined| joined.passphrase().clone()),
             snapshot,
             snapshot_reads: AtomicU64::new(0),
         });
-        let beside = joined.zip(outbound).map(|(joined, outbound)| joined.start(hub, outbound));
+        let own = shared.snapshot.clone();
+        let beside = joined
+            .zip(outbound)
+            .map(|(joined, outbound)| joined.start(hub, outbound, (limits.snapshot, own, to_page)));
         let snapshots = tokio::spawn(snapshots.run(shared.clone()));
         let stop = drained(shared.clone(), shutdown);
         accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;

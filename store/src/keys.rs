@@ -21,6 +21,10 @@ pub const INSTANCES: &str = "lingua:v1:{dir}:instances";
 pub const PRESENCE: &str = "lingua:v1:{dir}:presence";
 /// Instances, to what they say of themselves.
 pub const ABOUT: &str = "lingua:v1:{dir}:about";
+/// Figures of each instance.
+pub const FIGURES: &str = "lingua:v1:{dir}:figures";
+/// The figures of all, put together.
+pub const PAGE: &str = "lingua:v1:{dir}:page";
 /// What an instance shows another one at its door.
 pub const SECRET: &str = "lingua:v1:{dir}:secret";
 /// Headers that could not be dealt with.

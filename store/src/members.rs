@@ -13,12 +13,14 @@ use crate::{Store, StoreError, keys};
 pub(crate) enum Script {
     Present,
     Forget,
+    Settle,
     Post,
     Done,
 }
 
 impl Script {
-    pub(crate) const ALL: [Self; 4] = [Self::Present, Self::Forget, Self::Post, Self::Done];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Present, Self::Forget, Self::Settle, Self::Post, Self::Done];
 
     pub(crate) fn source(self) -> (&'static str, &'static str) {
         macro_rules! source {
@@ -29,6 +31,7 @@ impl Script {
         match self {
             Self::Present => source!("present.lua"),
             Self::Forget => source!("forget.lua"),
+            Self::Settle => source!("settle.lua"),
             Self::Post => source!("post.lua"),
             Self::Done => source!("done.lua"),
         }
@@ -49,7 +52,7 @@ pub struct Member {
 /// What an instance learns when it says that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roll {
-    /// Whether it was no member: it is new, was forgotten, or the store has lost everything.
+    /// Whether it was forgotten before, is new, or the store has lost everything.
     pub joined: bool,
     /// All members by number, itself among them.
     pub members: Vec<Member>,
@@ -65,6 +68,14 @@ pub struct SharedSecret {
 }
 
 impl Store {
+    /// Who is there, without being there oneself.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn roll(&self) -> Result<Roll, StoreError> {
+        self.present(InstanceId(0), "", Duration::ZERO).await
+    }
+
     /// A number for a process that starts: no other that is there has it, and none had it lately.
     ///
     /// # Errors
@@ -101,15 +112,24 @@ impl Store {
         read_roll(roll).ok_or_else(|| wrong("members/present.lua"))
     }
 
-    /// An instance is no member any more: where it `leaves` in any case, else only if its presence
-    /// has ended. Tells whether it was forgotten.
+    /// An instance is present no more: where it `leaves` in any case, else only if its presence has
+    /// ended. Tells whether it is not present now.
     ///
     /// # Errors
     /// The store did not answer as it should.
     pub async fn forget(&self, id: InstanceId, leaves: bool) -> Result<bool, StoreError> {
         let args = [id.0.to_string(), u8::from(leaves).to_string()];
-        let done = self.call(Script::Forget, &[keys::PRESENCE, keys::ABOUT], &args).await?;
+        let done = self.call(Script::Forget, &[keys::PRESENCE], &args).await?;
         Ok(done == Value::Int(1))
+    }
+
+    /// What an instance has left is cleared up: it is no member any more, unless it has come back.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn settle(&self, id: InstanceId) -> Result<(), StoreError> {
+        let keys = [keys::PRESENCE, keys::ABOUT, keys::FIGURES];
+        self.call(Script::Settle, &keys, &[id.0.to_string()]).await.map(drop)
     }
 
     /// Takes a lock for so long, or keeps it; tells whether it is this instance's. It only saves
@@ -208,17 +228,17 @@ fn wrong(script: &'static str) -> StoreError {
 
 fn read_roll(value: Value) -> Option<Roll> {
     let Value::Array(parts) = value else { return None };
-    let [Value::Int(joined), Value::Array(about), Value::Array(lapsed)] = &parts[..] else {
+    let [Value::Int(joined), Value::Array(about), Value::Array(present)] = &parts[..] else {
         return None;
     };
     let number =
         |value: &Value| -> Option<InstanceId> { plain(value)?.parse().ok().map(InstanceId) };
-    let lapsed: Vec<InstanceId> = lapsed.iter().map(number).collect::<Option<_>>()?;
+    let present: Vec<InstanceId> = present.iter().map(number).collect::<Option<_>>()?;
     let mut members = Vec::new();
     for pair in about.chunks_exact(2) {
         let id = number(&pair[0])?;
         let about = plain(&pair[1])?.to_owned();
-        members.push(Member { id, about, present: !lapsed.contains(&id) });
+        members.push(Member { id, about, present: present.contains(&id) });
     }
     members.sort_unstable_by_key(|member| member.id);
     Some(Roll { joined: *joined == 1, members })

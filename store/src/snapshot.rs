@@ -52,23 +52,29 @@ impl Store {
         let mut count = redis::cmd("HLEN");
         count.arg(keys::NAMES);
         let Value::Int(count) = self.send(&count, "HLEN").await? else { return Ok(Vec::new()) };
-        let asked = (0..count.clamp(0, State::NODES_MAX.into()) as u32).map(|num| async move {
-            let num = NodeNum(num);
-            let [record, _] = keys::node(num);
-            let mut get = redis::cmd("HGET");
-            get.arg(record).arg("state");
-            let state = match self.send(&get, "HGET").await {
-                Ok(Value::BulkString(state)) => state,
-                Ok(_) | Err(StoreError::Script { .. }) => return Ok(None),
-                Err(error) => return Err(error),
-            };
-            let Some([generation, live, at, ..]) = fields(&state) else { return Ok(None) };
-            let owned = live == 1 && at == i64::from(owner.0);
-            let generation = u32::try_from(generation).ok().filter(|_| owned);
-            Ok(generation.map(|generation| NodeRef { num, generation }))
-        });
+        let asked = (0..count.clamp(0, State::NODES_MAX.into()) as u32)
+            .map(|num| self.registered(NodeNum(num)));
         let nodes: Vec<_> = stream::iter(asked).buffered(AT_ONCE).try_collect().await?;
-        Ok(nodes.into_iter().flatten().collect())
+        let owned = nodes.into_iter().flatten().filter(|(_, at)| *at == owner);
+        Ok(owned.map(|(node, _)| node).collect())
+    }
+
+    /// A node's generation and who holds its socket, where it is registered.
+    pub(crate) async fn registered(
+        &self,
+        num: NodeNum,
+    ) -> Result<Option<(NodeRef, InstanceId)>, StoreError> {
+        let [record, _] = keys::node(num);
+        let mut get = redis::cmd("HGET");
+        get.arg(record).arg("state");
+        let state = match self.send(&get, "HGET").await {
+            Ok(Value::BulkString(state)) => state,
+            Ok(_) | Err(StoreError::Script { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some([generation, 1, owner, ..]) = fields(&state) else { return Ok(None) };
+        let known = u32::try_from(generation).ok().zip(u16::try_from(owner).ok());
+        Ok(known.map(|(generation, owner)| (NodeRef { num, generation }, InstanceId(owner))))
     }
 
     /// One node without its listing; absent where there is none that can be read.

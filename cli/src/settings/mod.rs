@@ -19,6 +19,7 @@ use keys::KEYS;
 use value::SecretFile;
 
 pub(crate) use flags::Flags;
+pub(crate) use value::addresses;
 
 /// Largest settings file.
 const BYTES_MAX: u64 = 1 << 20;

@@ -134,16 +134,20 @@ impl Value for LogFormat {
     }
 }
 
+/// Addresses of a Redis, with commas between them. The text may hold a password: no error shows it.
+pub(crate) fn addresses(text: &str) -> Result<Vec<Address>, String> {
+    let addresses = text.split(',').map(|url| match url.contains("://") {
+        true => Ok(Address::from(url)),
+        false => Err("write redis://host:port, several with commas between them".to_owned()),
+    });
+    addresses.collect()
+}
+
 impl Value for Vec<Address> {
     const KIND: &'static str = "URL[,URL]";
 
     fn read(text: &str) -> Result<Self, String> {
-        // The text may hold a password, so it is not shown.
-        let addresses = text.split(',').map(|url| match url.contains("://") {
-            true => Ok(Address::from(url)),
-            false => Err("write redis://host:port, several with commas between them".to_owned()),
-        });
-        addresses.collect()
+        addresses(text)
     }
 
     fn shown(&self) -> String {

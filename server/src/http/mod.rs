@@ -3,7 +3,7 @@
 //! No request but a socket's and the drain of a node reaches the hub: whatever is asked is answered
 //! from the last snapshot.
 
-mod api;
+pub(crate) mod api;
 mod pages;
 mod prometheus;
 
@@ -43,7 +43,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     let views = Router::new()
         .route("/api/v1/stats", get(|state| read(state, api::stats)))
         .route("/api/v1/metrics", get(|state| read(state, api::metrics)))
-        .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
+        .route("/api/v1/cluster", get(cluster))
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
         .route("/api/v1/nodes/{id}/drain", put(drain).delete(undrain))
@@ -93,6 +93,14 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 async fn read(State(shared): State<Arc<Shared>>, view: fn(&Snapshot) -> Value) -> Response {
     let snapshot = shared.read_snapshot();
     ([(header::CACHE_CONTROL, "no-store")], Json(view(&snapshot))).into_response()
+}
+
+/// The page of all instances; its own where there is none.
+async fn cluster(State(shared): State<Arc<Shared>>) -> Response {
+    let page = shared.page.borrow().clone();
+    let snapshot = shared.read_snapshot();
+    let page = page.map_or_else(|| api::cluster(&snapshot), |page| (*page).clone());
+    ([(header::CACHE_CONTROL, "no-store")], Json(page)).into_response()
 }
 
 async fn drain(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> StatusCode {

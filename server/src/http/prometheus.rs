@@ -17,6 +17,10 @@ pub(super) fn text(snapshot: &Snapshot, now_ms: i64, reads: u64) -> String {
     jobs(&mut page, snapshot);
     if let Some(figures) = &snapshot.sample.store {
         store(&mut page, figures);
+        let counts = &snapshot.sample.counts;
+        let lost = [("not_posted", counts.not_posted), ("no_parcel", counts.parcels_missed)];
+        let help = "Messages between instances that were lost; the jobs go elsewhere.";
+        page.tally("instance_messages_lost_total", help, "cause", lost.into_iter());
     }
     page.0
 }

@@ -3,6 +3,7 @@
 
 mod header;
 mod links;
+mod page;
 mod parcel;
 mod post;
 mod presence;
@@ -17,7 +18,8 @@ use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Snapshot};
 use lingua_store::{Inbox, Layout, Member, Replied, Store, StoreClock, StoreConfig};
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::access::{Secret, SecretError};
@@ -39,6 +41,10 @@ const BACKLOG: usize = 4_096;
 
 /// Messages of this instance for others.
 pub(crate) type Outbound = mpsc::Receiver<(InstanceId, Routed)>;
+
+/// How often figures are made, those of this instance, and where those of all go.
+type Figures =
+    (Duration, watch::Receiver<Arc<crate::snapshot::Snapshot>>, watch::Sender<Option<Arc<Value>>>);
 
 /// What an instance says of itself to the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,7 +189,12 @@ impl Joined {
     }
 
     /// Starts what is to be kept up; it ends with the set.
-    pub(crate) fn start(self, hub: mpsc::Sender<Event>, outbound: Outbound) -> JoinSet<()> {
+    pub(crate) fn start(
+        self,
+        hub: mpsc::Sender<Event>,
+        outbound: Outbound,
+        (every, own, page): Figures,
+    ) -> JoinSet<()> {
         let post = Post {
             store: self.store.clone(),
             id: self.id,
@@ -197,6 +208,7 @@ impl Joined {
         tasks.spawn(presence::announce(self.store.clone(), self.announce.1));
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
         tasks.spawn(post.clone().run(outbound, hub.clone()));
+        tasks.spawn(page::keep(self.store.clone(), self.id, every, own, page));
         tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {
             post,
@@ -204,6 +216,7 @@ impl Joined {
             about: self.about,
             passphrase: self.passphrase,
             members: Vec::new(),
+            steady_since: None,
             hub,
         };
         tasks.spawn(keeper.run(nudged));

@@ -26,6 +26,9 @@ const AGAIN: Duration = Duration::from_millis(250);
 const COPY: Duration = Duration::from_secs(5);
 /// Changes within this span are told, and copied, as one.
 const GATHER: Duration = Duration::from_millis(20);
+/// Nobody is judged by an instance to which the store has not answered for so long: the others may
+/// not have had the time to come back.
+const STEADY: Micros = Micros::secs(6);
 /// One instance at a time clears up; if it dies another one does after so long.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -37,6 +40,8 @@ pub(super) struct Keeper {
     pub(super) passphrase: Passphrase,
     // As the hub knows them.
     pub(super) members: Vec<Member>,
+    // Since when the store has answered every time.
+    pub(super) steady_since: Option<Micros>,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -44,7 +49,12 @@ impl Keeper {
     /// Runs until the hub is gone; `nudged` when who is there may have changed.
     pub(super) async fn run(mut self, mut nudged: mpsc::Receiver<()>) {
         let mut up = true;
+        let mut last = Micros::ZERO;
         while !self.hub.is_closed() {
+            // Whoever stood still for long does not know whether the others did.
+            let now = self.post.clock.now();
+            self.steady_since = self.steady_since.filter(|_| now - last < STEADY);
+            last = now;
             let told = self.say().await;
             if let Err(error) = &told
                 && up
@@ -55,6 +65,7 @@ impl Keeper {
                 info!(instance = self.post.id.0, "the store answers again");
             }
             up = told.is_ok();
+            self.steady_since = self.steady_since.or(Some(self.post.clock.now())).filter(|_| up);
             // A nudge only comes early.
             let _ = timeout(if up { EVERY } else { AGAIN }, nudged.recv()).await;
         }
@@ -78,8 +89,9 @@ impl Keeper {
             let members = roll.members.clone();
             let _ = self.hub.send(Event::Shared(Shared::Members(members))).await;
         }
+        let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
         let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
-        for member in gone {
+        for member in gone.filter(|_| judges) {
             if store.lock("sweeper", id, SWEEP).await? {
                 info!(instance = id.0, gone = member.id.0, "clearing up after an instance");
                 clear_up(&self.post, member.id, false).await?;
@@ -111,7 +123,13 @@ pub(super) async fn clear_up(
     leaves: bool,
 ) -> Result<(), StoreError> {
     let Post { store, clock, .. } = post;
-    for node in store.nodes_of(gone).await? {
+    // Read before it is forgotten: what it registers when it comes back has newer generations,
+    // which no removal of these touches.
+    let nodes = store.nodes_of(gone).await?;
+    if !store.forget(gone, leaves).await? {
+        return Ok(());
+    }
+    for node in nodes {
         store.apply(clock.now(), &Op::Remove(node)).await?;
     }
     for entry in store.left_by(gone).await? {
@@ -125,7 +143,7 @@ pub(super) async fn clear_up(
         }
     }
     store.drop_inbox(gone).await?;
-    store.forget(gone, leaves).await?;
+    store.settle(gone).await?;
     store.tell_changed().await
 }
 

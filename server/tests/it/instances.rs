@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use lingua_protocol::JobAssign;
 use lingua_server::Config;
+use lingua_server::operator::Operator;
+use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::figures::eager;
+use crate::http::json;
 use crate::peers::{Client, Node, Redis, audio, refused, serve_until, server_with};
 
 /// The first job of a client whose node is at another instance: that is known here only after a
@@ -24,7 +28,15 @@ async fn first_job(client: &mut Client, node: &mut Node) -> JobAssign<'static> {
 
 #[tokio::test]
 async fn a_session_is_served_by_a_node_of_another_instance() {
-    let redis = Redis::start();
+    serves_across(&Redis::start()).await;
+}
+
+#[tokio::test]
+async fn so_it_is_on_a_cluster() {
+    serves_across(&Redis::cluster()).await;
+}
+
+async fn serves_across(redis: &Redis) {
     let (here, there) = (server_with(redis.config()).await, server_with(redis.config()).await);
     let mut node = Node::register(&there, "n1", "zh", "en", 1).await;
     let mut client = Client::open(&here, "zh", "en").await;
@@ -152,6 +164,53 @@ fn what_an_instance_had_is_done_by_another_when_it_dies() {
         assert_eq!(client.translation().await.0, "both");
         assert_eq!(client.translation().await.0, "both");
     });
+}
+
+#[tokio::test]
+async fn every_instance_shows_all() {
+    let redis = Redis::start();
+    let (here, there) = (redis.with(eager()), redis.with(eager()));
+    let (here, there) = (server_with(here).await, server_with(there).await);
+    let _node = Node::register(&there, "n1", "zh", "en", 3).await;
+    let _client = Client::open(&here, "zh", "en").await;
+    for url in [&here, &there] {
+        let mut page = Value::Null;
+        for _ in 0..200 {
+            page = json(url, "/api/v1/cluster").await;
+            if page["totals"]["sessions"] == 1 && page["totals"]["nodes"] == 1 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(page["store"], "redis");
+        assert_eq!(page["totals"]["instances"], 2, "{page:#}");
+        assert_eq!(page["totals"]["slots"], 3);
+        assert_eq!(page["nodes"][0]["node_id"], "n1");
+        assert_ne!(page["nodes"][0]["instance"], page["instances"][0]["identity"]["pid"]);
+    }
+}
+
+#[tokio::test]
+async fn an_operator_looks_after_the_store() {
+    let redis = Redis::lasting();
+    let url = server_with(redis.config()).await;
+    let mut node = Node::register(&url, "n1", "zh", "en", 3).await;
+    let mut client = Client::open(&url, "zh", "en").await;
+    let config = redis.config();
+    let operator = Operator::new(&config.redis, config.state.clone()).await.unwrap();
+    let found = operator.check().await.unwrap();
+    assert!(found.iter().all(|finding| finding.mend.is_none()), "{found:?}");
+    let stats = operator.stats().await.unwrap();
+    assert!(stats[0].0 == "instance 1" && stats[0].1.starts_with("present; 1 nodes"), "{stats:?}");
+    operator.drain("n1", true).await.unwrap();
+    client.speak(1, true).await;
+    assert_eq!(client.error().await.0, "NO_AVAILABLE_NODE");
+    operator.drain("n1", false).await.unwrap();
+    first_job(&mut client, &mut node).await;
+    assert!(operator.drain("nobody", true).await.is_err());
+    redis.ask("CONFIG SET maxmemory-policy allkeys-lru");
+    let found = operator.check().await.unwrap();
+    assert_eq!(found.iter().filter(|finding| finding.mend.is_some()).count(), 1, "{found:?}");
 }
 
 #[tokio::test]
