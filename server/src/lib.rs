@@ -35,7 +35,7 @@ use lingua_store::Store;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
@@ -261,14 +261,13 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
         "draining: nothing new is admitted"
     );
     let answered = async {
-        let mut looks = tokio::time::interval(DRAIN_LOOK);
         loop {
-            looks.tick().await;
             let (reply, owed) = oneshot::channel();
             let asked = shared.hub.send(Event::Drain(reply)).await.is_ok();
             if !asked || owed.await.unwrap_or(0) == 0 {
                 return;
             }
+            sleep(DRAIN_LOOK).await;
         }
     };
     match timeout(shared.config.limits.drain, answered).await {

@@ -5,6 +5,7 @@
 //! instance with real sockets, the simulator drives many on virtual time.
 
 mod across;
+mod endings;
 mod fleet;
 mod jobs;
 mod link;

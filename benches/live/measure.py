@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Measure the live figures of docs/capacity.md and write them to scenarios/live/measured.csv.
+
+    cargo build --release --workspace && benches/live/measure.py && target/release/lingua publish
+
+Takes about ten minutes on a machine that does nothing else. A run that is void is made again, three
+times at most; then its row says so. Needs 20,000 descriptors.
+"""
+import csv
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINGUA = ROOT / "target/release/lingua"
+OUT = ROOT / "out/measure"
+RATE = "scenarios/live/rate.toml"
+SHORT = "--set duration=18s --set warmup=6s"
+FAST = f"{RATE} --speed 10"
+CALM = f"{RATE} {SHORT}"
+TIMES = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def latency(run):
+    net = run["latency_ms"]["dispatch_net"]
+    return f"dispatch net mean {net['mean']:.2f}, p50 {net['p50']:.2f}, p99 {net['p99']:.2f} ms"
+
+
+def rate(run):
+    return f"{run['carried_per_s']:,.0f} jobs/s, {run['refused_ratio']:.2%} refused, {latency(run)}"
+
+
+def held(run):
+    nodes, sessions = run["load"]["nodes"], run["load"]["sessions"]
+    outage = run["load"]["outages"][0]
+    back = outage["back_s"]
+    return (
+        f"{nodes['held_max']:,} nodes and {sessions['held_max']:,} sessions held; after a restart "
+        f"99 % of their sockets back in {back:.1f} s, {run['load']['kib_per_socket']:.1f} KiB per "
+        "socket in the generator"
+    )
+
+
+def beats(per_s):
+    return lambda run: f"{per_s:,.0f} heartbeats/s beside {rate(run)}"
+
+
+# Table, figure, arguments of `lingua load`, and what its report says.
+LOADS = [
+    ("A", "dispatch requests/s, 9 kB of Opus each", f"{FAST} --set sessions.0.count=4000", rate),
+    ("A", "dispatch requests/s, 96 kB of PCM16 each",
+     f"{FAST} --audio pcm16 --set sessions.0.bytes_per_ms=32 --set sessions.0.count=1500", rate),
+    ("A", "dispatch requests/s, one small chunk each",
+     f"{FAST} --set sessions.0.utterance=100ms --set sessions.0.gap=10s "
+     "--set sessions.0.count=7000", rate),
+    ("A", "at real pace, bound by the 20,000 descriptors of one process",
+     f"{RATE} --set sessions.0.count=8000 --set sessions.0.gap=3s", rate),
+    ("A", "nodes and concurrent sessions", "scenarios/live/sockets.toml", held),
+    ("A", "heartbeat writes/s",
+     f"{CALM} --set nodes.0.count=2000 --set nodes.0.heartbeat=1s --set sessions.0.count=1000",
+     beats(2000)),
+    *[("B", f"nodes {n:,}", f"{CALM} --set nodes.0.count={n} --set sessions.0.count=1000", rate)
+      for n in (10, 100, 1000, 2000)],
+    *[("B", f"sessions {n:,}", f"{CALM} --set nodes.0.count=100 --set sessions.0.count={n}", rate)
+      for n in (100, 1000, 3000, 10000)],
+    *[("B", f"dispatch/s {n:,}", f"{FAST} {SHORT} --set sessions.0.count={n * 5 // 3}", rate)
+      for n in (500, 1000, 2000)],
+    *[("B", f"heartbeat every {s} s",
+       f"{CALM} --set nodes.0.heartbeat={s}s --set sessions.0.count=1000", beats(1000 / s))
+      for s in (1, 10)],
+    ("D", "dispatch mean < 5 ms", f"{FAST} {SHORT} --set sessions.0.count=830", latency),
+    ("D", "> 10,000 jobs/s",
+     f"{FAST} --set sessions.0.utterance=100ms --set sessions.0.gap=6.9s "
+     "--set sessions.0.count=7900", rate),
+]
+
+# Promise of table D, and the cost that `lingua calibrate` measures for it.
+COSTS = [("reserve < 2 ms", "dispatch"), ("register < 10 ms", "register"),
+         ("heartbeat < 3 ms", "heartbeat")]
+
+
+def load(arguments):
+    for _ in range(3):
+        command = [LINGUA, "load", *arguments.split(), "--out", OUT]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        run = json.loads((OUT / "run.json").read_text())
+        if run["verdict"] != "void":
+            break
+    return run
+
+
+def machine():
+    run = json.loads((OUT / "machine.json").read_text())
+    cores = subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout.strip()
+    return f"{run['processor']}, {cores} cores shared by both processes"
+
+
+def micros(text):
+    """Microseconds of a duration like `33us350ns`."""
+    total, digits = 0.0, ""
+    rest = text
+    while rest:
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+        rest = rest[len(digits):]
+        unit = rest[: len(rest) - len(rest.lstrip("nums"))]
+        rest = rest[len(unit):]
+        total += float(digits) * TIMES[unit]
+    return total
+
+
+def main():
+    rows = []
+    for table, figure, arguments, words in LOADS:
+        run = load(arguments)
+        said = words(run)
+        if run["verdict"] == "void":
+            said = "void: " + "; ".join(run["reasons"])
+        print(f"{table} {figure}: {said}", file=sys.stderr)
+        rows.append((table, figure, said, f"lingua load {arguments}"))
+    costs = OUT / "costs.toml"
+    subprocess.run([LINGUA, "calibrate", "--out", costs], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    measured = tomllib.loads(costs.read_text())["costs"]
+    for figure, cost in COSTS:
+        said = f"{micros(measured[cost]):.1f} µs of processor time"
+        rows.append(("D", figure, said, "lingua calibrate --out costs.toml"))
+    today, where = datetime.date.today().isoformat(), machine()
+    with open(ROOT / "scenarios/live/measured.csv", "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["table", "figure", "measured", "machine", "date", "command"])
+        for table, figure, said, command in rows:
+            out.writerow([table, figure, said, where, today, command])
+
+
+if __name__ == "__main__":
+    main()
