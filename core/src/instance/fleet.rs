@@ -271,9 +271,11 @@ impl Instance {
     /// A silent node is dead for its owner: there is no socket to come back on.
     pub(super) fn check_presence(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
         let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
-        if conn.presence.until() > cx.now {
+        // What it has said may still lie at the socket of a process that stood still.
+        let until = conn.presence.until() + self.late;
+        if until > cx.now {
             if conn.armed <= cx.now {
-                conn.armed = conn.presence.until();
+                conn.armed = until;
                 self.timers.presences.push(Reverse((conn.armed, node)));
             }
             return;

@@ -17,7 +17,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::{Router, routing::get, routing::put};
-use lingua_core::InstanceId;
 use lingua_protocol::limits::FRAME_BYTES;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -26,7 +25,7 @@ use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
 use crate::event::Event;
-use crate::instances::{self, Passphrase};
+use crate::instances::{self, Caller, Passphrase};
 use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
@@ -173,13 +172,12 @@ async fn instance(
     let token = access::shown(&headers, None);
     let expected = shared.passphrase.as_ref().map(Passphrase::get);
     let known = token.zip(expected).is_some_and(|(token, secret)| secret.is_shown(&token));
-    let from = query.as_deref().and_then(|query| query.strip_prefix("instance=")?.parse().ok());
-    let Some(from) = from.filter(|_| known).map(InstanceId) else {
+    let Some(caller) = Caller::of(query.as_deref()).filter(|_| known) else {
         return (StatusCode::UNAUTHORIZED, "for instances that share the store\n").into_response();
     };
     let upgrade = upgrade.max_message_size(instances::FRAME_BYTES);
     upgrade.max_frame_size(instances::FRAME_BYTES).on_upgrade(async move |socket| {
-        instances::receive(shared.hub.clone(), from, socket).await;
+        instances::receive(shared.hub.clone(), caller, socket).await;
     })
 }
 

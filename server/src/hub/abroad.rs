@@ -1,8 +1,6 @@
 //! Jobs whose session and node are held by different instances.
 //!
-//! A message between instances has two parts: a header, through the receiver's inbox, and for jobs
-//! and answers a parcel with the audio or the result, over the link. The instance hears of it when
-//! both are there.
+//! What goes to other instances, and what is remembered of it; what comes is in [`super::parcels`].
 
 use std::collections::BTreeMap;
 
@@ -16,17 +14,12 @@ use crate::event::{JobForNode, NodeAnswer, Outgoing};
 use crate::hub::Hub;
 use crate::hub::answers::Receivers;
 use crate::instances::{About, AnswerParcel, Dialer, Parcel, Shared, ToInstance};
-use crate::wire;
 
-/// Longest wait of a header for its parcel, and of a parcel for its header.
-const PARTNER: Micros = Micros::secs(2);
-const PARCEL_LIFE: Micros = Micros::secs(4);
 /// How often it is looked for what waits too long.
-const LOOK: Micros = Micros::millis(250);
-/// What is remembered of a job, at most: longer than any lives.
-const JOB_LIFE: Micros = Micros::secs(180);
-/// Bytes of parcels that wait for their headers.
-const PARCELS_MAX: usize = 256 << 20;
+pub(super) const LOOK: Micros = Micros::millis(250);
+
+/// A roll is not older than this.
+const ROLL: Micros = Micros::secs(4);
 
 /// What the hub keeps of other instances.
 pub(crate) struct Abroad {
@@ -35,16 +28,16 @@ pub(crate) struct Abroad {
     post: mpsc::Sender<(InstanceId, Routed)>,
     links: BTreeMap<InstanceId, Link>,
     // Jobs of this instance at nodes of others.
-    sent: BTreeMap<JobId, Sent>,
+    pub(super) sent: BTreeMap<JobId, Sent>,
     // Jobs of others at nodes of this instance.
-    guests: BTreeMap<JobId, Guest>,
+    pub(super) guests: BTreeMap<JobId, Guest>,
     // Parcels that wait for their headers, and how many bytes they have.
-    jobs: BTreeMap<(JobId, u32), (Micros, LeaseId, Utf8Bytes)>,
-    job_bytes: usize,
-    answers: BTreeMap<(JobId, u32), (Micros, Box<AnswerParcel>)>,
+    pub(super) jobs: BTreeMap<(JobId, u32), (Micros, LeaseId, Utf8Bytes)>,
+    pub(super) job_bytes: usize,
+    pub(super) answers: BTreeMap<(JobId, u32), (Micros, Box<AnswerParcel>)>,
     // Headers that wait for their parcels.
-    headers: BTreeMap<(JobId, u32), (Micros, Routed)>,
-    next_look: Micros,
+    pub(super) headers: BTreeMap<(JobId, u32), (Micros, Routed)>,
+    pub(super) next_look: Micros,
 }
 
 #[derive(Debug)]
@@ -52,24 +45,26 @@ struct Link {
     to: mpsc::Sender<ToInstance>,
     // Nothing is known against it, so far.
     up: bool,
+    // From then on it is gone where the roll does not name it: at once, where one has.
+    since: Micros,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sent {
-    assign: Assign,
-    to: InstanceId,
-    at: Micros,
+pub(super) struct Sent {
+    pub(super) assign: Assign,
+    pub(super) to: InstanceId,
+    pub(super) at: Micros,
 }
 
 #[derive(Debug)]
-struct Guest {
-    attempt: u32,
-    session: SessionId,
-    index: u32,
-    node: NodeNum,
+pub(super) struct Guest {
+    pub(super) attempt: u32,
+    pub(super) session: SessionId,
+    pub(super) index: u32,
+    pub(super) node: NodeNum,
     // Until the node has it.
-    frame: Option<Utf8Bytes>,
-    at: Micros,
+    pub(super) frame: Option<Utf8Bytes>,
+    pub(super) at: Micros,
 }
 
 impl Abroad {
@@ -91,6 +86,16 @@ impl Abroad {
             headers: BTreeMap::new(),
             next_look: Micros::NEVER,
         }
+    }
+
+    /// Jobs of others at nodes of this instance.
+    pub(super) fn guests(&self) -> usize {
+        self.guests.len()
+    }
+
+    /// Whether there are others to serve this instance's nodes.
+    pub(super) fn is_alone(&self) -> bool {
+        self.links.is_empty()
     }
 
     /// Whether a job is another instance's.
@@ -118,29 +123,38 @@ impl Abroad {
         link.is_some_and(|link| link.to.try_send(parcel).is_ok())
     }
 
-    fn look_by(&mut self, now: Micros) {
+    pub(super) fn look_by(&mut self, now: Micros) {
         self.next_look = self.next_look.min(now + LOOK);
     }
 
-    fn drop_parcel(&mut self, key: (JobId, u32)) -> Option<(LeaseId, Utf8Bytes)> {
+    pub(super) fn drop_parcel(&mut self, key: (JobId, u32)) -> Option<(LeaseId, Utf8Bytes)> {
         let (_, lease, frame) = self.jobs.remove(&key)?;
         self.job_bytes -= frame.len();
         Some((lease, frame))
     }
 
-    /// Nodes' and sessions' instances as the roll names them: links to those that are present.
-    fn meet(&mut self, members: &[Member]) -> Vec<InstanceId> {
-        for member in members.iter().filter(|member| member.present && member.id != self.id) {
-            if !self.links.contains_key(&member.id)
-                && let Ok(about) = serde_json::from_str::<About>(&member.about)
-            {
-                let to = self.dialer.link(member.id, &about.address);
-                self.links.insert(member.id, Link { to, up: true });
+    /// Links to an instance; a roll that was called before it came may follow.
+    fn link(&mut self, now: Micros, id: InstanceId, address: &str) {
+        if id != self.id && !self.links.contains_key(&id) {
+            let to = self.dialer.link(id, address);
+            self.links.insert(id, Link { to, up: true, since: now + ROLL });
+        }
+    }
+
+    /// Links to those that are present, and none to the others: these are named.
+    fn meet(&mut self, now: Micros, members: &[Member]) -> Vec<InstanceId> {
+        for member in members.iter().filter(|member| member.present) {
+            if let Ok(about) = serde_json::from_str::<About>(&member.about) {
+                self.link(now, member.id, &about.address);
+                if let Some(link) = self.links.get_mut(&member.id) {
+                    link.since = Micros::ZERO;
+                }
             }
         }
         let present =
             |id: InstanceId| members.iter().any(|member| member.id == id && member.present);
-        let gone = self.links.keys().copied().filter(|&id| !present(id)).collect();
+        let gone = self.links.iter().filter(|(id, link)| !present(**id) && link.since < now);
+        let gone = gone.map(|(&id, _)| id).collect();
         for id in &gone {
             self.links.remove(id);
         }
@@ -182,7 +196,7 @@ impl Hub {
         }
     }
 
-    fn hear_routed(&mut self, routed: Routed) {
+    pub(super) fn hear_routed(&mut self, routed: Routed) {
         if let Some(abroad) = &mut self.abroad
             && let Routed::Full(job, _) | Routed::Lost(job, _) = routed
         {
@@ -195,8 +209,15 @@ impl Hub {
         match shared {
             Shared::Snapshot(snapshot) => self.handle(Input::Snapshot(snapshot)),
             Shared::Rejoined { until, lost } => self.rejoin(until, lost),
+            Shared::Met { id, address } => {
+                let now = self.clock.now();
+                if let Some(abroad) = &mut self.abroad {
+                    abroad.link(now, id, &address);
+                }
+            }
             Shared::Members(members) => {
-                let gone = self.abroad.as_mut().map(|abroad| abroad.meet(&members));
+                let now = self.clock.now();
+                let gone = self.abroad.as_mut().map(|abroad| abroad.meet(now, &members));
                 for id in gone.unwrap_or_default() {
                     self.lose_jobs_at(id);
                 }
@@ -226,110 +247,8 @@ impl Hub {
         }
     }
 
-    fn take_header(&mut self, routed: Routed) {
-        let now = self.clock.now();
-        let Some(abroad) = &mut self.abroad else { return };
-        let key = match routed {
-            Routed::Assign(assign) => (assign.job, assign.attempt),
-            Routed::Answer(answer, node) => {
-                // One that nobody waits for has no parcel.
-                let current = abroad.sent.get(&answer.job).is_some_and(|sent| {
-                    sent.assign.attempt == answer.attempt && sent.assign.node.num == node.num
-                });
-                if !current {
-                    self.hear_routed(routed);
-                    return;
-                }
-                (answer.job, answer.attempt)
-            }
-            _ => {
-                self.hear_routed(routed);
-                return;
-            }
-        };
-        abroad.headers.insert(key, (now + PARTNER, routed));
-        abroad.look_by(now);
-        self.pair_up(key);
-    }
-
-    fn take_parcel(&mut self, from: InstanceId, parcel: Parcel) {
-        let now = self.clock.now();
-        let Some(abroad) = &mut self.abroad else { return };
-        abroad.look_by(now);
-        match parcel {
-            Parcel::Job { job, attempt, lease, frame } => {
-                if abroad.job_bytes + frame.len() > PARCELS_MAX {
-                    // Its header finds no parcel, and the job goes elsewhere.
-                    return;
-                }
-                abroad.drop_parcel((job, attempt));
-                abroad.job_bytes += frame.len();
-                abroad.jobs.insert((job, attempt), (now + PARCEL_LIFE, lease, frame));
-                self.pair_up((job, attempt));
-            }
-            Parcel::Answer(answer) => {
-                let key = (answer.job, answer.attempt);
-                abroad.answers.insert(key, (now + PARCEL_LIFE, answer));
-                self.pair_up(key);
-            }
-            Parcel::Dispatched { job, attempt, node } => {
-                let sent = abroad.sent.get(&job).copied();
-                let current = |sent: &Sent| sent.assign.attempt == attempt && sent.to == from;
-                if let Some(Sent { assign, .. }) = sent.filter(current)
-                    && assign.node == node
-                {
-                    self.dispatched_abroad(&assign);
-                }
-            }
-            Parcel::Partial { job, session, index, messages } => {
-                let sent = abroad.sent.get(&job).filter(|sent| sent.to == from);
-                if let Some(node) = sent.map(|sent| sent.assign.node.num) {
-                    self.pass_on_partial(job, node, (session, index), messages);
-                }
-            }
-        }
-    }
-
-    /// Goes on where both parts are there.
-    fn pair_up(&mut self, key: (JobId, u32)) {
-        let now = self.clock.now();
-        let Some(abroad) = &mut self.abroad else { return };
-        match abroad.headers.get(&key) {
-            Some(&(_, Routed::Assign(assign))) => {
-                let Some((lease, frame)) = abroad.drop_parcel(key) else { return };
-                abroad.headers.remove(&key);
-                if lease != assign.lease {
-                    return;
-                }
-                let guest = Guest {
-                    attempt: assign.attempt,
-                    session: wire::plain(assign.request.session),
-                    index: assign.request.index,
-                    node: assign.node.num,
-                    frame: Some(frame),
-                    at: now,
-                };
-                abroad.guests.insert(assign.job, guest);
-                self.hear_routed(Routed::Assign(assign));
-            }
-            Some(&(_, Routed::Answer(answer, node))) => {
-                let Some((_, parcel)) = abroad.answers.remove(&key) else { return };
-                abroad.headers.remove(&key);
-                abroad.sent.remove(&answer.job);
-                let AnswerParcel { session, index, error, events, translation, .. } = *parcel;
-                let about = (session, index);
-                if let Some(open) = self.answers.accept(answer.job, answer.attempt, node.num, about)
-                {
-                    (open.events, open.translation, open.error) = (events, translation, error);
-                }
-                self.hear_routed(Routed::Answer(answer, node));
-            }
-            _ => {}
-        }
-    }
-
     /// A node of another instance has a job of this one.
-    fn dispatched_abroad(&mut self, assign: &Assign) {
+    pub(super) fn dispatched_abroad(&mut self, assign: &Assign) {
         let Some(trace) = self.answers.trace(&assign.request) else { return };
         self.tell_dispatched(assign, &trace);
         self.log.dispatched(self.clock.now(), assign, "");
@@ -365,52 +284,5 @@ impl Hub {
         }
         self.handle(Input::Answer(node, Answer { job, attempt, outcome }));
         self.heard_outcome(node, outcome);
-    }
-
-    /// When it is looked for what waits too long.
-    pub(super) fn next_look_abroad(&self) -> Micros {
-        self.abroad.as_ref().map_or(Micros::NEVER, |abroad| abroad.next_look)
-    }
-
-    /// A header or parcel alone is given up after a while.
-    pub(super) fn look_abroad(&mut self) {
-        let now = self.clock.now();
-        let Some(abroad) = &mut self.abroad else { return };
-        if now < abroad.next_look {
-            return;
-        }
-        let late = abroad.headers.iter().filter(|(_, (until, _))| *until <= now);
-        let late: Vec<_> = late.map(|(&key, &(_, routed))| (key, routed)).collect();
-        for (key, _) in &late {
-            abroad.headers.remove(key);
-        }
-        let parcels = abroad.jobs.iter().filter(|(_, (until, ..))| *until <= now);
-        let parcels: Vec<_> = parcels.map(|(&key, _)| key).collect();
-        for key in parcels {
-            abroad.drop_parcel(key);
-        }
-        abroad.answers.retain(|_, (until, _)| *until > now);
-        abroad.sent.retain(|_, sent| now - sent.at < JOB_LIFE);
-        abroad.guests.retain(|_, guest| now - guest.at < JOB_LIFE);
-        let idle = abroad.headers.is_empty()
-            && abroad.jobs.is_empty()
-            && abroad.answers.is_empty()
-            && abroad.sent.is_empty()
-            && abroad.guests.is_empty();
-        abroad.next_look = if idle { Micros::NEVER } else { now + LOOK };
-        for (_, routed) in late {
-            self.counts.parcels_missed += 1;
-            match routed {
-                // The audio is lost on the way: its origin tries elsewhere.
-                Routed::Assign(assign) => {
-                    self.route(assign.job.origin, Routed::Full(assign.job, assign.attempt));
-                }
-                // The result is lost on the way.
-                Routed::Answer(answer, _) => {
-                    self.hear_routed(Routed::Lost(answer.job, answer.attempt));
-                }
-                _ => {}
-            }
-        }
     }
 }

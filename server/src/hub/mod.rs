@@ -11,6 +11,7 @@ mod groups;
 mod home;
 mod log;
 mod nodes;
+mod parcels;
 mod rooms;
 mod sample;
 mod sessions;
@@ -183,7 +184,9 @@ impl Hub {
             // Whoever asked may be gone.
             Event::Drain(reply) => {
                 self.instance.drain();
-                let _ = reply.send(self.instance.owed());
+                let guests = self.abroad.as_ref().map_or(0, Abroad::guests);
+                self.hand_nodes_over();
+                let _ = reply.send(self.instance.owed() + guests);
             }
             Event::Shared(shared) => self.take_shared(shared),
             Event::Sample(reply) => drop(reply.send(self.sample())),
@@ -235,7 +238,7 @@ async fn some(from: &mut Option<mpsc::Receiver<Replied>>, to: &mut Vec<Replied>)
         return;
     }
     // None come any more.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Random words for the policy, random names for peers.

@@ -13,7 +13,7 @@ use crate::event::{JobForNode, OpenNode, Outbox, Outgoing, SocketId};
 use crate::hub::answers::Receivers;
 use crate::hub::counts::NodeGone;
 use crate::hub::home::Home;
-use crate::hub::{Hub, NodeSample};
+use crate::hub::{Abroad, Hub, NodeSample};
 use crate::profile::{Beat, Profile, Services};
 use crate::wire::{self, text};
 
@@ -189,6 +189,24 @@ impl Hub {
             let register = entry.register.clone();
             self.nodes.opening.push(entry);
             self.handle(Input::NodeOpened(register));
+        }
+    }
+
+    /// This instance stops: where there are others its nodes get no new jobs, until they register
+    /// there.
+    pub(super) fn hand_nodes_over(&mut self) {
+        if self.abroad.as_ref().is_none_or(Abroad::is_alone) {
+            return;
+        }
+        let held = |(_, entry): &(_, &Node)| !entry.drained;
+        let nodes = self.nodes.nodes.iter().map(|(&node, entry)| (node, entry));
+        let mut nodes: Vec<_> = nodes.filter(held).map(|(node, _)| node).collect();
+        nodes.sort_unstable();
+        for node in nodes {
+            if let Some(entry) = self.nodes.nodes.get_mut(&node) {
+                entry.drained = true;
+            }
+            self.handle(Input::Drain(node, true));
         }
     }
 

@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 use tracing::{info, warn};
 
+use crate::HostPort;
 use crate::event::Event;
 use crate::instances::parcel::{Parcel, ToInstance};
 use crate::instances::{Passphrase, Shared};
@@ -37,6 +38,8 @@ type Stream = WebSocketStream<MaybeTlsStream<TcpStream>>;
 #[derive(Clone)]
 pub(crate) struct Dialer {
     pub(super) id: InstanceId,
+    // Where this instance is reached: whoever it links to links back.
+    pub(super) address: Arc<str>,
     pub(super) passphrase: Passphrase,
     pub(super) hub: mpsc::WeakSender<Event>,
 }
@@ -56,7 +59,8 @@ impl Dialer {
     }
 
     async fn connect(&self, address: &str) -> Option<Stream> {
-        let url = format!("ws://{address}/ws/instance?instance={}", self.id.0);
+        let own = &self.address;
+        let url = format!("ws://{address}/ws/instance?instance={}&address={own}", self.id.0);
         let mut request = url.into_client_request().ok()?;
         let shown = format!("Bearer {}", self.passphrase.get().text());
         request.headers_mut().insert("Authorization", HeaderValue::from_str(&shown).ok()?);
@@ -127,10 +131,40 @@ async fn forward(stream: &mut Stream, parcels: &mut mpsc::Receiver<ToInstance>) 
     }
 }
 
+/// Who links to this instance.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    id: InstanceId,
+    address: String,
+}
+
+impl Caller {
+    /// What it says of itself in the query; absent where it says nothing of the kind.
+    pub(crate) fn of(query: Option<&str>) -> Option<Self> {
+        let (id, address) = query?.strip_prefix("instance=")?.split_once("&address=")?;
+        let address: HostPort = address.parse().ok()?;
+        Some(Self { id: InstanceId(id.parse().ok()?), address: address.as_str().to_owned() })
+    }
+}
+
 /// Takes what another instance sends.
-pub(crate) async fn receive(hub: mpsc::Sender<Event>, from: InstanceId, mut socket: WebSocket) {
-    while let Some(Ok(frame)) = socket.recv().await {
-        let Frame::Binary(bytes) = frame else { continue };
+pub(crate) async fn receive(hub: mpsc::Sender<Event>, caller: Caller, mut socket: WebSocket) {
+    let Caller { id: from, address } = caller;
+    // Before any job of it: the answers need a link back.
+    if hub.send(Event::Shared(Shared::Met { id: from, address })).await.is_err() {
+        return;
+    }
+    loop {
+        let frame = tokio::select! {
+            frame = socket.recv() => frame,
+            // The hub is gone: nothing is heard here any more.
+            () = hub.closed() => return,
+        };
+        let bytes = match frame {
+            Some(Ok(Frame::Binary(bytes))) => bytes,
+            Some(Ok(_)) => continue,
+            Some(Err(_)) | None => return,
+        };
         let Some(parcel) = Parcel::parse(bytes) else {
             warn!(from = from.0, "an instance sent what is no parcel: its link is closed");
             return;

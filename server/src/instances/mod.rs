@@ -29,7 +29,7 @@ use crate::hub::{Abroad, Home, Remote};
 use crate::{Config, ServeError};
 use post::Post;
 
-pub(crate) use links::{Dialer, FRAME_BYTES, receive};
+pub(crate) use links::{Caller, Dialer, FRAME_BYTES, receive};
 pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
 pub(crate) use standing::Standing;
 
@@ -67,6 +67,8 @@ pub(crate) enum Shared {
     Snapshot(Box<Snapshot>),
     /// Who is there.
     Members(Vec<Member>),
+    /// Another instance has linked to this one.
+    Met { id: InstanceId, address: String },
     /// A link is there, or is down: what was given to it is lost.
     Link { to: InstanceId, up: bool },
     /// A message of another instance.
@@ -102,6 +104,7 @@ pub(crate) struct Joined {
     id: InstanceId,
     clock: Clock,
     standing: Standing,
+    address: Arc<str>,
     about: Arc<str>,
     passphrase: Passphrase,
     inbox: Inbox,
@@ -141,7 +144,7 @@ impl Joined {
         config.instance.id = id;
         let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname");
         let about = About {
-            address,
+            address: address.clone(),
             hostname: hostname.map_or_else(|_| "unknown".into(), |name| name.trim().to_owned()),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -152,9 +155,11 @@ impl Joined {
         let standing = Standing::default();
         let inbox = store.open_inbox(id).await?;
         let announce = mpsc::channel(1);
-        let this = Self { store, id, clock, standing, about, passphrase, inbox, announce };
+        let address = address.into();
+        let this = Self { store, id, clock, standing, address, about, passphrase, inbox, announce };
         let asked = clock.now();
         this.store.present(id, &this.about, presence::LIFE).await?;
+        this.store.tell_changed().await?;
         this.standing.lasts(asked + Micros(presence::LIFE.as_micros() as u64));
         Ok(this)
     }
@@ -172,7 +177,8 @@ impl Joined {
     pub(crate) fn abroad(&self, hub: &mpsc::Sender<Event>) -> (Abroad, Outbound) {
         let (post, outbound) = mpsc::channel(POST_MAX);
         let (id, passphrase) = (self.id, self.passphrase.clone());
-        let dialer = Dialer { id, passphrase, hub: hub.downgrade() };
+        let address = self.address.clone();
+        let dialer = Dialer { id, address, passphrase, hub: hub.downgrade() };
         (Abroad::new(id, dialer, post), outbound)
     }
 
@@ -215,7 +221,6 @@ impl Joined {
             standing: self.standing,
             about: self.about,
             passphrase: self.passphrase,
-            members: Vec::new(),
             steady_since: None,
             hub,
         };

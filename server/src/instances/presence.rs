@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Op, Reply};
-use lingua_store::{Member, Store, StoreError};
+use lingua_store::{Store, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
@@ -24,8 +24,11 @@ pub(super) const LIFE: Duration = Duration::from_secs(6);
 const AGAIN: Duration = Duration::from_millis(250);
 /// How often what is ranked by is copied anew; a lost note of a change is healed then.
 const COPY: Duration = Duration::from_secs(5);
-/// Changes within this span are told, and copied, as one.
+/// Changes within this span are told as one, and copied as one.
 const GATHER: Duration = Duration::from_millis(20);
+const GATHER_COPY: Duration = Duration::from_millis(80);
+/// Copies take at most this share of the time.
+const SHARE: u32 = 10;
 /// Nobody is judged by an instance to which the store has not answered for so long: the others may
 /// not have had the time to come back.
 const STEADY: Micros = Micros::secs(6);
@@ -38,8 +41,6 @@ pub(super) struct Keeper {
     pub(super) standing: Standing,
     pub(super) about: Arc<str>,
     pub(super) passphrase: Passphrase,
-    // As the hub knows them.
-    pub(super) members: Vec<Member>,
     // Since when the store has answered every time.
     pub(super) steady_since: Option<Micros>,
     pub(super) hub: mpsc::Sender<Event>,
@@ -65,9 +66,15 @@ impl Keeper {
                 info!(instance = self.post.id.0, "the store answers again");
             }
             up = told.is_ok();
-            self.steady_since = self.steady_since.or(Some(self.post.clock.now())).filter(|_| up);
-            // A nudge only comes early.
-            let _ = timeout(if up { EVERY } else { AGAIN }, nudged.recv()).await;
+            if up && self.steady_since.is_none() {
+                self.steady_since = Some(self.post.clock.now());
+            }
+            self.steady_since = self.steady_since.filter(|_| up);
+            // A nudge only comes early, and not too often.
+            sleep(AGAIN).await;
+            if up {
+                let _ = timeout(EVERY - AGAIN, nudged.recv()).await;
+            }
         }
     }
 
@@ -84,11 +91,7 @@ impl Keeper {
         } else {
             self.standing.lasts(until);
         }
-        if roll.members != self.members {
-            self.members.clone_from(&roll.members);
-            let members = roll.members.clone();
-            let _ = self.hub.send(Event::Shared(Shared::Members(members))).await;
-        }
+        let _ = self.hub.send(Event::Shared(Shared::Members(roll.members.clone()))).await;
         let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
         let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
         for member in gone.filter(|_| judges) {
@@ -165,15 +168,16 @@ pub(super) async fn copy(
     nudge: mpsc::Sender<()>,
 ) {
     loop {
-        let next = Instant::now() + COPY;
+        let began = Instant::now();
         if let Ok(Reply::Snapshot(snapshot)) = store.apply(clock.now(), &Op::Snapshot).await
             && hub.send(Event::Shared(Shared::Snapshot(snapshot))).await.is_err()
         {
             return;
         }
-        if let Ok(Some(())) = timeout_at(next, changed.recv()).await {
+        let rest = began.elapsed() * SHARE;
+        if let Ok(Some(())) = timeout_at(began + COPY, changed.recv()).await {
             let _ = nudge.try_send(());
-            sleep(GATHER).await;
+            sleep(GATHER_COPY.max(rest)).await;
         }
     }
 }

@@ -217,7 +217,8 @@ async fn an_operator_looks_after_the_store() {
 async fn only_members_link_to_an_instance() {
     let redis = Redis::start();
     let url = server_with(redis.config()).await;
-    for path in ["/ws/instance?instance=1", "/ws/instance?instance=1&token=x", "/ws/instance"] {
+    let caller = "/ws/instance?instance=1&address=127.0.0.1:1";
+    for path in [caller, &format!("{caller}&token=x"), "/ws/instance"] {
         assert_eq!(refused(&format!("{url}{path}")).await, 401);
     }
     let alone = server_with(Config::default()).await;

@@ -42,7 +42,10 @@ pub(crate) async fn serve_until(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let redis = std::env::var(STORE).is_ok_and(|store| store == "redis").then(Redis::start);
-    let config = redis.as_ref().map_or(config.clone(), |redis| redis.with(config));
+    let config = match &redis {
+        Some(redis) => redis.with(config),
+        None => config,
+    };
     tokio::spawn(async move {
         // It lives as long as the server.
         let _redis = redis;
