@@ -29,6 +29,11 @@ impl<T> Slab<T> {
         self.places.get(slot as usize)?.as_ref()
     }
 
+    /// The same, to change it.
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.places.get_mut(slot as usize)?.as_mut()
+    }
+
     /// Takes a value out.
     pub(crate) fn remove(&mut self, slot: u32) -> Option<T> {
         let value = self.places.get_mut(slot as usize)?.take()?;

@@ -59,10 +59,9 @@ impl Observer {
             }
             unit.attempt = unit.attempt.max(attempt);
             let counted = unit.counted;
-            let work = unit.work;
             self.jobs.dispatched += u64::from(counted);
             // Another attempt is other work.
-            return Duty::of(if attempt == 1 { work } else { -1.0 });
+            return Duty::of(-1.0);
         }
         let is_it = |ended: &Ended| (ended.index, ended.first) == (index, span.first);
         if speaker.ended.iter().any(is_it) {
@@ -75,7 +74,7 @@ impl Observer {
         let unit = &self.speakers[session].units[place];
         let (counted, work, cut, sent) = (unit.counted, unit.work, unit.cut, unit.sent);
         self.jobs.dispatched += u64::from(counted);
-        if let Some(sent) = sent.filter(|_| counted && attempt == 1) {
+        if let Some(sent) = sent.filter(|_| counted) {
             let hangover = match cut {
                 Cut::Whole => Some(0),
                 Cut::Manual if job.manual => Some(self.hangover),
@@ -87,8 +86,7 @@ impl Observer {
                 self.series.dispatched(span);
             }
         }
-        let first = cut != Cut::Whole && attempt <= 1;
-        let buffered = first && self.note_affinity(session, job, counted);
+        let buffered = cut != Cut::Whole && self.note_affinity(session, job, counted);
         Duty { buffered, ..Duty::of(work) }
     }
 

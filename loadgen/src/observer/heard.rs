@@ -1,7 +1,7 @@
 //! The clients' side of the accounts: what they hear.
 
 use super::spoken::Ended;
-use super::{End, Observer, Unit};
+use super::{End, Observer};
 use crate::pacer::Nanos;
 use crate::tag::Answer;
 use crate::wire::Heard;
@@ -84,7 +84,8 @@ impl Observer {
             None => unit.index == Some(index) && unit.life == hearing.life,
         });
         let current = speaker.life == hearing.life;
-        let over = speaker.ended.iter_mut().find(|ended| ended.index == index);
+        let mut ended = speaker.ended.iter_mut().filter(|ended| ended.life == hearing.life);
+        let over = ended.find(|ended| ended.index == index);
         let place = match (known, over) {
             (Some(place), _) => Some(place),
             // An event may tell of a failure before or after its final message.
@@ -93,8 +94,8 @@ impl Observer {
                 return;
             }
             (None, Some(_)) => None,
-            (None, None) if answer.is_none() && current => {
-                let unseen = self.unseen(session, index, hearing.at);
+            (None, None) if answer.is_none() => {
+                let unseen = self.unseen(session, hearing.life, index, hearing.at);
                 self.findings.unplaced_finals += u64::from(unseen.is_none());
                 let Some(place) = unseen else { return };
                 Some(place)
@@ -111,10 +112,8 @@ impl Observer {
             self.jobs.reordered += u64::from(before.is_some_and(|before| before > index));
         }
         let unit = speaker.units.remove(place);
-        if current {
-            let Unit { first, last, .. } = unit;
-            speaker.note_ended(Ended { index, first, last, by_event: event });
-        }
+        let (life, first, last) = (hearing.life, unit.first, unit.last);
+        speaker.note_ended(Ended { life, index, first, last, by_event: event });
         if unit.attempt == 0 {
             // No node has seen its chunks, and none will.
             let fresh = speaker.cover(unit.first, unit.last);

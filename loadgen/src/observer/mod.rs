@@ -314,10 +314,10 @@ impl Observer {
                 let Some(at) = old else { break };
                 let unit = speaker.units.remove(at);
                 let pair = speaker.pair;
-                if let Some(index) = unit.index.filter(|_| unit.life == speaker.life) {
+                if let Some(index) = unit.index {
                     // Should its answer come after all, it is late and no second one.
-                    let Unit { first, last, .. } = unit;
-                    speaker.note_ended(Ended { index, first, last, by_event: true });
+                    let Unit { life, first, last, .. } = unit;
+                    speaker.note_ended(Ended { life, index, first, last, by_event: true });
                 }
                 if unit.answered.is_some() {
                     self.close(&unit, pair, End::Lost, now);

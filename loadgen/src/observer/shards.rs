@@ -3,6 +3,7 @@
 
 use lingua_scenarios::AffinityRule;
 
+use super::spoken::Ended;
 use super::{Cut, Hearing, Observer};
 use crate::pacer::Nanos;
 use crate::tag::Answer;
@@ -38,9 +39,10 @@ impl Observer {
             return true;
         }
         let current = speaker.life == hearing.life;
-        let over = speaker.ended.iter().any(|ended| ended.index == index);
+        let over = |ended: &Ended| (ended.life, ended.index) == (hearing.life, index);
+        let over = speaker.ended.iter().any(over);
         if over || !speaker.owes(first, last) {
-            return over || !current;
+            return over;
         }
         self.across.heard += 1;
         let placed = self.place(session, index, attempt, (first, last), hearing.at);

@@ -2,7 +2,7 @@
 
 use lingua_reports::load::Freezes;
 
-use super::Observer;
+use super::{Cut, Observer};
 use crate::pacer::Nanos;
 
 /// Shortest silence that counts.
@@ -38,11 +38,11 @@ impl Observer {
         self.speakers.iter().any(|speaker| {
             let Some(first) = speaker.units.first() else { return false };
             let unseen = speaker.units.iter().find(|unit| unit.attempt == 0);
-            let unseen = unseen.and_then(|unit| unit.sent);
+            // What the scheduler must end itself waits for that first.
+            let wait = |cut| if cut == Cut::Scheduler { self.timeout } else { self.hangover };
+            let unseen = unseen.and_then(|unit| Some(unit.sent? + wait(unit.cut)));
             first.answered.is_some_and(overdue)
-                || !self.may_wait
-                    && !self.shard.is_part()
-                    && unseen.is_some_and(|sent| overdue(sent + self.hangover))
+                || !self.may_wait && !self.shard.is_part() && unseen.is_some_and(overdue)
         })
     }
 }

@@ -14,18 +14,24 @@ impl Speaker {
 
     /// The chunks of an utterance that no node has been seen to have, by its index: those after
     /// the one before it, up to where the client ended it or fell silent for longer than `pause`.
-    pub(super) fn span_of(&self, index: u64, pause: Nanos) -> Option<(u32, u32)> {
-        let own = || self.units.iter().filter(|unit| unit.life == self.life);
+    pub(super) fn span_of(&self, life: u32, index: u64, pause: Nanos) -> Option<(u32, u32)> {
+        let own = || self.units.iter().filter(|unit| unit.life == life);
         let later = own().filter(|unit| unit.index.is_some_and(|other| other > index));
         let bound = later.map(|unit| unit.first).min().unwrap_or(self.sent);
         let bound = bound.checked_sub(1)?;
         let seen = own().filter_map(|unit| Some((unit.index?, unit.last)));
-        let ended = self.ended.iter().map(|ended| (ended.index, ended.last));
+        let ended = self.ended.iter().filter(|ended| ended.life == life);
+        let ended = ended.map(|ended| (ended.index, ended.last));
+        // A former socket has nothing but units left.
+        let base = match life == self.life {
+            true => self.base,
+            false => own().map(|unit| unit.first).min()?,
+        };
         let before = seen.chain(ended).filter(|&(other, _)| other < index).max();
-        let (mut at, mut start) = before.map_or((0, self.base), |(at, last)| (at + 1, last + 1));
+        let (mut at, mut start) = before.map_or((0, base), |(at, last)| (at + 1, last + 1));
         // Those in between are at nodes of other shards.
         loop {
-            let last = self.end_of(start, pause).unwrap_or(bound).min(bound);
+            let last = self.end_of(life, start, pause).unwrap_or(bound).min(bound);
             if start > last {
                 return None;
             }
@@ -37,8 +43,8 @@ impl Speaker {
     }
 
     /// Last chunk of the utterance that begins with this one, as far as it has been spoken.
-    fn end_of(&self, first: u32, pause: Nanos) -> Option<u32> {
-        let own = || self.units.iter().filter(|unit| unit.life == self.life);
+    pub(super) fn end_of(&self, life: u32, first: u32, pause: Nanos) -> Option<u32> {
+        let own = || self.units.iter().filter(|unit| unit.life == life);
         let mut at = first;
         loop {
             let unit = own().find(|unit| (unit.first..=unit.last).contains(&at));
@@ -55,13 +61,14 @@ impl Speaker {
         }
     }
 
-    /// When the utterance that begins with this chunk began.
+    /// When this chunk, the first of its utterance, was to be sent: a pause lasts until then.
     fn begins(&self, chunk: u32) -> Option<Nanos> {
-        let unit = self.units.iter().find(|unit| unit.first == chunk).map(|unit| unit.begins);
+        let unit = self.units.iter().find(|unit| unit.first == chunk);
+        let unit = unit.map(|unit| unit.begins + unit.pace);
         let silent = self.silent.iter().find(|(segment, ..)| segment.first == chunk);
         let speaking = self.speaking.filter(|segment| segment.first == chunk);
-        let silent = silent.map(|(segment, ..)| segment.begins);
-        let speaking = speaking.map(|segment| segment.begins);
+        let silent = silent.map(|(segment, ..)| segment.intended(chunk));
+        let speaking = speaking.map(|segment| segment.intended(chunk));
         unit.or(silent).or(speaking)
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// When a chunk of it was to be sent.
-    fn intended(&self, chunk: u32) -> Nanos {
+    pub(super) fn intended(&self, chunk: u32) -> Nanos {
         self.begins + self.pace * u64::from(chunk - self.first + 1)
     }
 }
@@ -36,6 +36,7 @@ const HOLES_MAX: usize = 64;
 /// An utterance that is over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
+    pub(super) life: u32,
     pub(super) index: u64,
     pub(super) first: u32,
     pub(super) last: u32,
@@ -163,7 +164,6 @@ impl Observer {
         let speaker = &mut self.speakers[session as usize];
         speaker.life += 1;
         speaker.heard = None;
-        speaker.ended.clear();
         speaker.speaking = None;
         speaker.bound = None;
         speaker.tail = None;
@@ -333,21 +333,39 @@ impl Observer {
         at
     }
 
-    /// Utterances that the scheduler has not ended although they are so old become open units.
+    /// Utterances that the scheduler has not ended although they are so old become open units: one
+    /// for all that follow each other without a pause.
     pub(super) fn open_silent(&mut self, session: usize, since: Nanos) {
         while let Some(&(segment, last, intended, _)) = self.speakers[session].silent.first() {
             if intended > since {
                 return;
             }
-            let first = segment.first.max(self.speakers[session].covered).min(last);
-            self.cut_off(session, first, last, intended);
+            let speaker = &mut self.speakers[session];
+            let mut end = speaker.end_of(speaker.life, last, self.pause).unwrap_or(last);
+            let first = segment.first.max(speaker.covered).min(last);
+            match speaker.units.iter_mut().find(|unit| unit.last == end) {
+                Some(unit) if unit.index.is_none() => {
+                    unit.first = first;
+                    speaker.absorb_silent(end);
+                    continue;
+                }
+                Some(_) => end = last,
+                None => {}
+            }
+            self.cut_off(session, first, end, intended);
         }
     }
 
-    /// A refused final names no chunks: its unit is found by its index.
-    pub(super) fn unseen(&mut self, session: usize, index: u64, now: Nanos) -> Option<usize> {
+    /// A refused final on a socket of the session names no chunks: its unit is found by its index.
+    pub(super) fn unseen(
+        &mut self,
+        session: usize,
+        life: u32,
+        index: u64,
+        now: Nanos,
+    ) -> Option<usize> {
         let speaker = &mut self.speakers[session];
-        let (first, last) = speaker.span_of(index, self.pause)?;
+        let (first, last) = speaker.span_of(life, index, self.pause)?;
         let own = speaker
             .units
             .iter()

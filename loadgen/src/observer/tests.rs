@@ -64,7 +64,14 @@ fn assign(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Na
 
 fn hear(observer: &mut Observer, frame: &str, at: Nanos) {
     let heard: Heard<'_> = serde_json::from_str(frame).unwrap();
-    observer.heard(Hearing { session: 0, life: 0, id: "s", run: RUN, at }, &heard);
+    let life = observer.speakers[0].life;
+    observer.heard(Hearing { session: 0, life, id: "s", run: RUN, at }, &heard);
+}
+
+fn hear_at_former(observer: &mut Observer, frame: &str) {
+    let heard: Heard<'_> = serde_json::from_str(frame).unwrap();
+    let hearing = Hearing { session: 0, life: 0, id: "s", run: RUN, at: 9 * SECOND };
+    observer.heard(hearing, &heard);
 }
 
 fn translated(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Nanos) {
@@ -180,6 +187,51 @@ fn what_a_former_socket_owed_fails_with_it_and_the_rest_stands() {
     observer.reborn(0, 5, true, 4 * SECOND);
     assert_eq!((observer.jobs.failed, observer.open), (2, 0));
     assert_eq!(observer.chunks.in_refused, 5);
+    assert_eq!(observer.jobs.balance(), 0);
+}
+
+#[test]
+fn a_former_socket_is_still_told_of_refusals() {
+    let mut observer = observer(60);
+    for n in 0..4_u32 {
+        let at = Nanos::from(n) * SECOND;
+        say(&mut observer, n, 1, Cut::Manual, at, at);
+    }
+    assign(&mut observer, 0, (0, 0), SECOND);
+    translated(&mut observer, 0, (0, 0), 4 * SECOND);
+    observer.reborn(0, 4, false, 5 * SECOND);
+    say(&mut observer, 4, 1, Cut::Manual, 6 * SECOND, 6 * SECOND);
+    // The first of the new socket is another's number.
+    let refusal = r#"{"type":"error","code":"NO_AVAILABLE_NODE","message":"",
+        "details":{"utterance_index":0,"retryable":true}}"#;
+    hear(&mut observer, refusal, 7 * SECOND);
+    hear_at_former(&mut observer, &refusal.replace("index\":0", "index\":1"));
+    let event = r#"{"type":"ui_event","session_id":"s","utterance_index":3,"event":"ERROR",
+        "error_code":"NO_AVAILABLE_NODE"}"#;
+    hear_at_former(&mut observer, event);
+    hear_at_former(&mut observer, &refusal.replace("index\":0", "index\":2"));
+    // What an event has told already.
+    hear_at_former(&mut observer, &refusal.replace("index\":0", "index\":3"));
+    let jobs = &observer.jobs;
+    assert_eq!((jobs.offered, jobs.completed, jobs.refused), (5, 1, 4), "{jobs:?}");
+    assert_eq!((jobs.duplicate, observer.open, observer.chunks.in_refused), (0, 0, 4));
+    assert!(observer.is_quiet(0, 0) && observer.is_quiet(0, 1));
+}
+
+#[test]
+fn what_a_former_socket_has_still_to_end_is_one_utterance_where_no_pause_was() {
+    let mut observer = observer(60);
+    for (n, at) in [(0, 0), (1, SECOND), (2, 10 * SECOND)] {
+        say(&mut observer, n, 1, Cut::Scheduler, at, at);
+    }
+    say(&mut observer, 3, 1, Cut::Manual, 11 * SECOND, 11 * SECOND);
+    observer.reborn(0, 4, false, 12 * SECOND);
+    assert_eq!((observer.jobs.offered, observer.open), (2, 2));
+    assign(&mut observer, 0, (0, 1), 14 * SECOND);
+    assign(&mut observer, 1, (2, 3), 14 * SECOND);
+    translated(&mut observer, 0, (0, 1), 15 * SECOND);
+    translated(&mut observer, 1, (2, 3), 15 * SECOND);
+    assert_eq!((observer.jobs.completed, observer.open, observer.chunks.in_jobs), (2, 0, 4));
     assert_eq!(observer.jobs.balance(), 0);
 }
 

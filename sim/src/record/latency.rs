@@ -47,9 +47,6 @@ impl Latencies {
                 return None;
             }
         };
-        if assign.attempt > 1 {
-            return None;
-        }
         let span = now - assign.sent;
         record(&mut self.dispatch, span);
         record(&mut self.dispatch_net, span - hangover);

@@ -110,14 +110,16 @@ impl Recorder {
         &mut self,
         now: Micros,
         assign: &Assign,
-        counted: bool,
+        (counted, first): (bool, bool),
         scheduler: &Scheduler,
     ) {
-        if counted {
-            self.jobs.dispatched += 1;
-            if let Some(span) = self.latencies.arrived(now, assign, scheduler) {
-                self.series.dispatched(span);
-            }
+        if !counted {
+            return;
+        }
+        self.jobs.dispatched += 1;
+        let span = first.then(|| self.latencies.arrived(now, assign, scheduler)).flatten();
+        if let Some(span) = span {
+            self.series.dispatched(span);
         }
     }
 

@@ -133,6 +133,7 @@ impl World {
                 offered: self.now,
                 pair,
                 work,
+                reached: false,
                 words: Some(words),
                 server: 0,
                 counted: self.is_counted(self.now),

@@ -10,8 +10,11 @@ use crate::slab::Slab;
 pub(super) struct OpenJob {
     pub(super) offered: Micros,
     pub(super) pair: u32,
-    /// Uniform number that decides how long a node works on it; negative: keyed by what was said.
+    /// Uniform number that decides how long the first node works on it; negative: keyed by what was
+    /// said.
     pub(super) work: f64,
+    /// Whether a node has had it.
+    pub(super) reached: bool,
     pub(super) words: Option<Words>,
     /// The instance that owes the answer; the job dies with it.
     pub(super) server: u16,
@@ -37,6 +40,12 @@ impl OpenJobs {
     pub(super) fn get(&self, request: &RequestId) -> Option<&OpenJob> {
         let place = *self.places.get(request)?;
         self.jobs.get(place).map(|(_, job)| job)
+    }
+
+    /// A node has it; tells whether none had it before.
+    pub(super) fn reach(&mut self, request: &RequestId) -> bool {
+        let job = self.places.get(request).and_then(|&place| self.jobs.get_mut(place));
+        job.is_some_and(|(_, job)| !std::mem::replace(&mut job.reached, true))
     }
 
     pub(super) fn remove(&mut self, request: &RequestId) -> Option<OpenJob> {

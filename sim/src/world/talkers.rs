@@ -307,6 +307,7 @@ impl World {
             offered: self.now,
             pair,
             work: -1.0,
+            reached: false,
             words: None,
             server,
             counted,

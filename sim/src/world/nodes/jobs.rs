@@ -27,7 +27,6 @@ impl World {
     /// A job reaches a node.
     pub(in crate::world) fn node_takes(&mut self, assign: Assign) {
         let at = self.node_of_num[assign.node.num.index()];
-        let uniform = self.work_of(&assign);
         let counted = self.open.get(&assign.request).is_some_and(|open| open.counted);
         let node = &mut self.nodes[at as usize];
         let current = node.socket.is_some_and(|socket| socket.node == Some(assign.node));
@@ -36,7 +35,9 @@ impl World {
             return;
         }
         assert!(node.queued.len() < WORKS_MAX, "a node has {WORKS_MAX} jobs");
-        self.recorder.arrived(self.now, &assign, counted, &self.scheduler);
+        let first = self.open.reach(&assign.request);
+        let uniform = self.work_of(&assign, first);
+        self.recorder.arrived(self.now, &assign, (counted, first), &self.scheduler);
         self.digest.add(u64::from(at) << 32 ^ u64::from(assign.attempt));
         self.count_affinity(&assign, counted);
         self.meet_tail(at, &assign);
@@ -200,10 +201,10 @@ impl World {
     }
 
     /// The uniform number that decides how long a job takes: it belongs to what was said.
-    fn work_of(&self, assign: &Assign) -> f64 {
+    fn work_of(&self, assign: &Assign, first: bool) -> f64 {
         let planned = self.open.get(&assign.request).map(|open| open.work);
         match planned {
-            Some(work) if assign.attempt == 1 && work >= 0.0 => work,
+            Some(work) if first && work >= 0.0 => work,
             _ => {
                 let key = mix(assign.request.session.0)
                     ^ request_key(RequestId { index: 0, ..assign.request });
