@@ -180,7 +180,12 @@ impl Hub {
                 }
                 abroad.sent.insert(assign.job, Sent { assign, to, at: now });
             }
-            Routed::Full(job, _) | Routed::Lost(job, _) => drop(abroad.guests.remove(&job)),
+            Routed::Full(job, attempt) | Routed::Lost(job, attempt) => {
+                // A later attempt may be at another node of this instance.
+                if abroad.guests.get(&job).is_some_and(|guest| guest.attempt == attempt) {
+                    abroad.guests.remove(&job);
+                }
+            }
             Routed::Answer(..) | Routed::Cancel(..) => {}
         }
         if !goes || abroad.post.try_send((to, routed)).is_err() {
@@ -198,7 +203,8 @@ impl Hub {
 
     pub(super) fn hear_routed(&mut self, routed: Routed) {
         if let Some(abroad) = &mut self.abroad
-            && let Routed::Full(job, _) | Routed::Lost(job, _) = routed
+            && let Routed::Full(job, attempt) | Routed::Lost(job, attempt) = routed
+            && abroad.sent.get(&job).is_some_and(|sent| sent.assign.attempt == attempt)
         {
             abroad.sent.remove(&job);
         }

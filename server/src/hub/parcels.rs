@@ -64,6 +64,13 @@ impl Hub {
             }
             Parcel::Answer(answer) => {
                 let key = (answer.job, answer.attempt);
+                let waits = abroad
+                    .sent
+                    .get(&answer.job)
+                    .is_some_and(|sent| sent.to == from && sent.assign.attempt == answer.attempt);
+                if !waits {
+                    return;
+                }
                 abroad.answers.insert(key, (now + PARCEL_LIFE, answer));
                 self.pair_up(key);
             }
