@@ -61,6 +61,8 @@ pub(crate) enum Command {
     /// A value may stand in a flag, in the environment, in the file of --config: the first of them
     /// counts. Secrets are files, never values.
     Serve(Serve),
+    /// Look after the Redis that several schedulers share.
+    Redis(Redis),
     /// See from outside whether a scheduler shows what any Lingua scheduler must.
     Probe(Probe),
     /// Time the event queue on the M/M/c model (for benches/peers).
@@ -93,6 +95,53 @@ impl File {
         changes.extend(self.overrides.iter().cloned());
         Ok(changes)
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Redis {
+    #[command(subcommand)]
+    pub(crate) command: RedisCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RedisCommand {
+    /// See whether it is fit for its work; exit code 3 where something is to be mended.
+    Check(OnRedis),
+    /// Show instances, nodes, waiting headers, dead letters and memory.
+    Stats(OnRedis),
+    /// Give a node no new jobs, whichever instance holds its socket, until it registers anew.
+    Drain {
+        /// The node's id.
+        node: String,
+        /// Give it jobs again.
+        #[arg(long)]
+        end: bool,
+        #[command(flatten)]
+        on: OnRedis,
+    },
+}
+
+impl RedisCommand {
+    /// Which Redis.
+    pub(crate) fn on(&self) -> &OnRedis {
+        match self {
+            Self::Check(on) | Self::Stats(on) | Self::Drain { on, .. } => on,
+        }
+    }
+}
+
+/// Which Redis, and the rules under which it is used.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OnRedis {
+    /// redis://host:port, of a Cluster several with commas between them.
+    #[arg(long, value_name = "URL[,URL]", env = "LINGUA_REDIS", hide_env_values = true)]
+    pub(crate) redis: String,
+    /// It is a Cluster.
+    #[arg(long, env = "LINGUA_REDIS_CLUSTER")]
+    pub(crate) redis_cluster: bool,
+    /// Scenario whose [scheduler] section the instances serve; absent: the defaults.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -72,6 +72,9 @@ pub(crate) enum Failure {
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    /// An operator got no answer from the store.
+    #[error("error: {0}")]
+    Operator(#[from] lingua_server::operator::OperatorError),
     /// An address that names no scheduler.
     #[error("error: {0}")]
     Target(#[from] lingua_loadgen::TargetError),

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::run(&args),
         Command::Load(args) => commands::load::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
+        Command::Redis(args) => commands::redis::run(&args),
         Command::Probe(args) => commands::probe::run(&args),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };

@@ -93,6 +93,18 @@ impl Secret {
     pub const MAX: usize = 1_024;
 }
 
+impl Secret {
+    /// The secret itself, for whoever shows it to a peer of ours.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether somebody shows it.
+    pub(crate) fn is_shown(&self, token: &str) -> bool {
+        token.len() <= TOKEN_BYTES && same(self, token)
+    }
+}
+
 impl FromStr for Secret {
     type Err = SecretError;
 

@@ -1,11 +1,13 @@
 //! What an operator may set.
 
 use std::net::SocketAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lingua_core::instance::InstanceConfig;
 use lingua_core::{Features, Needs, Pair, StateConfig};
 use lingua_protocol::ServiceType;
+use lingua_store::Address;
 
 use crate::ServeError;
 use crate::access::{Access, Kind, Rule};
@@ -17,8 +19,10 @@ use crate::profile::bits;
 pub struct Config {
     /// Rules of the scheduling instance.
     pub instance: InstanceConfig,
-    /// Rules of the state in this process.
+    /// Rules of the shared state.
     pub state: StateConfig,
+    /// The Redis that holds it; without one it is in this process.
+    pub redis: RedisConfig,
     /// Concurrent jobs of a node that names no maximum, 1..=1024.
     pub max_jobs: u16,
     /// Whether jobs go only to nodes that say that recognition, translation and speech are ready.
@@ -31,6 +35,47 @@ pub struct Config {
     pub access: Access,
     /// Which log lines are written.
     pub log: LogConfig,
+}
+
+/// Where the state of several instances is.
+#[derive(Debug, Clone, Default)]
+pub struct RedisConfig {
+    /// One server, or some of a Cluster's; none: the state is in this process.
+    pub addresses: Vec<Address>,
+    /// Whether they are a Cluster's.
+    pub cluster: bool,
+    /// Where other instances reach this one; absent: where it listens.
+    pub advertise: Option<HostPort>,
+}
+
+/// A host, by name or address, and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPort(String);
+
+impl HostPort {
+    /// `host:port`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A text that is no host and port.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("write a host and a port, such as 10.0.0.7:5010 or scheduler-1:5010")]
+pub struct HostPortError;
+
+impl FromStr for HostPort {
+    type Err = HostPortError;
+
+    fn from_str(text: &str) -> Result<Self, HostPortError> {
+        let (host, port) = text.rsplit_once(':').ok_or(HostPortError)?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_[]:".contains(&byte);
+        let fits = (1..=255).contains(&host.len()) && host.bytes().all(plain);
+        match port.parse::<u16>() {
+            Ok(1..) if fits => Ok(Self(text.to_owned())),
+            _ => Err(HostPortError),
+        }
+    }
 }
 
 /// Bounds on rooms.
@@ -147,6 +192,7 @@ impl Default for Config {
         Self {
             instance: InstanceConfig::default(),
             state: StateConfig::default(),
+            redis: RedisConfig::default(),
             max_jobs: 4,
             require_services: false,
             limits: Limits::default(),

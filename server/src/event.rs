@@ -15,6 +15,7 @@ use lingua_protocol::{
 use tokio::sync::{mpsc, oneshot};
 
 use crate::hub::Sample;
+use crate::instances::Shared;
 use crate::ledger::{Account, Held};
 use crate::profile::{Beat, Profile, Services};
 
@@ -58,6 +59,8 @@ pub(crate) enum Event {
     NodeClosed(SocketId),
     /// The server is about to stop: nothing new is admitted. Tells how many answers are owed.
     Drain(oneshot::Sender<usize>),
+    /// From what is beside the hub where the state is shared.
+    Shared(Shared),
     /// Somebody asks how things are.
     Sample(oneshot::Sender<Sample>),
 }

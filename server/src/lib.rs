@@ -10,10 +10,12 @@ mod config;
 mod event;
 mod http;
 mod hub;
+mod instances;
 mod lag;
 mod ledger;
 pub mod logs;
 mod models;
+pub mod operator;
 mod profile;
 mod snapshot;
 mod sockets;
@@ -26,19 +28,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lingua_core::{SessionId, State};
+use lingua_store::Store;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
-pub use config::{Config, Limits, RoomLimits};
+pub use lingua_store::Address;
+
+pub use config::{Config, HostPort, HostPortError, Limits, RedisConfig, RoomLimits};
 
 use clock::Clock;
 use event::Event;
+use hub::{Home, Hub};
+use instances::{Joined, Passphrase, Standing};
 use lag::Lag;
 use ledger::Ledger;
-use models::Models;
 use snapshot::{Snapshot, Snapshots};
 use sockets::Roster;
 
@@ -54,6 +64,18 @@ pub enum ServeError {
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
+    /// The store on Redis cannot be served.
+    #[error(transparent)]
+    Store(#[from] lingua_store::StoreError),
+    /// What instances show each other is none of ours.
+    #[error("the store holds no secret of ours at lingua:v1:{{dir}}:secret: {0}")]
+    Secret(#[from] SecretError),
+    /// Other instances would not find this one.
+    #[error("{0} is no address for other instances: set advertise to where they reach this one")]
+    Advertise(SocketAddr),
+    /// One server is one address.
+    #[error("{0} Redis servers are named: set redis_cluster if they are a Cluster, else name one")]
+    SeveralServers(usize),
     /// The log lines cannot be written.
     #[error("the log cannot be written: {0}")]
     Logs(io::Error),
@@ -74,12 +96,18 @@ pub enum ServeError {
 /// What all socket tasks share.
 struct Shared {
     config: Config,
+    clock: Clock,
     hub: mpsc::Sender<Event>,
     sockets: Roster,
     next_session: AtomicU32,
-    models: Models,
     speech: Ledger,
     draining: AtomicBool,
+    // Where the state is on Redis.
+    store: Option<Store>,
+    standing: Option<Standing>,
+    passphrase: Option<Passphrase>,
+    // The figures of all instances, where there is a page of them.
+    page: watch::Receiver<Option<Arc<Value>>>,
     snapshot: watch::Receiver<Arc<Snapshot>>,
     snapshot_reads: AtomicU64,
 }
@@ -90,6 +118,17 @@ impl Shared {
         self.draining.load(Ordering::Relaxed)
     }
 
+    /// A number that no session of any instance has.
+    fn new_session(&self) -> SessionId {
+        let n = self.next_session.fetch_add(1, Ordering::Relaxed);
+        SessionId(u64::from(self.config.instance.id.0) << 32 | u64::from(n))
+    }
+
+    /// Whether the store takes this instance for present; one without a store needs none.
+    fn is_present(&self) -> bool {
+        self.standing.as_ref().is_none_or(|standing| standing.holds(self.clock.now()))
+    }
+
     /// The last snapshot, for somebody who asked.
     fn read_snapshot(&self) -> Arc<Snapshot> {
         self.snapshot_reads.fetch_add(1, Ordering::Relaxed);
@@ -97,45 +136,118 @@ impl Shared {
     }
 }
 
-/// Serves until `shutdown` is over.
+/// A server that is ready to serve.
+pub struct Server {
+    config: Config,
+    listener: TcpListener,
+    clock: Clock,
+    seed: [u8; 32],
+    joined: Option<Joined>,
+}
+
+impl Server {
+    /// Makes ready. Where the state is on Redis this instance is a member from here on, under a
+    /// number of its own.
+    ///
+    /// # Errors
+    /// The listener is open to other machines and the sockets to anybody, the source of randomness
+    /// fails, or the store cannot be served.
+    pub async fn new(mut config: Config, listener: TcpListener) -> Result<Self, ServeError> {
+        let address = listener.local_addr()?;
+        config.check_reach(address)?;
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(ServeError::Random)?;
+        let clock = Clock::start();
+        let joined = if config.redis.addresses.is_empty() {
+            None
+        } else {
+            let mut secret = [0; 32];
+            getrandom::fill(&mut secret).map_err(ServeError::Random)?;
+            let secret = URL_SAFE_NO_PAD.encode(secret);
+            Some(Joined::new(&mut config, address, clock, secret).await?)
+        };
+        Ok(Self { config, listener, clock, seed, joined })
+    }
+
+    /// The settings, with the number of this instance.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Serves until `shutdown` is over.
+    ///
+    /// # Errors
+    /// The listener fails.
+    pub async fn run(
+        self,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let Self { config, listener, clock, seed, joined } = self;
+        let (hub, inbox) = mpsc::channel(config.limits.inbox);
+        let lag = Lag::default();
+        let measuring = tokio::spawn(lag.clone().measure(clock));
+        let mut home = Home::Here(Box::new(State::new(config.state.clone())));
+        let (mut replies, mut abroad, mut outbound) = (None, None, None);
+        if let Some(joined) = &joined {
+            let (remote, from_store) = joined.home(&config);
+            let (others, to_others) = joined.abroad(&hub);
+            (home, replies) = (remote, Some(from_store));
+            (abroad, outbound) = (Some(others), Some(to_others));
+        }
+        let store = joined.as_ref().map(|joined| joined.store().clone());
+        let standing = joined.as_ref().map(|joined| joined.standing().clone());
+        let scheduler = Hub::new(&config, home, abroad, clock, lag, seed).run(inbox, replies);
+        let scheduler = tokio::spawn(scheduler);
+        let (snapshots, snapshot) = Snapshots::new(&config);
+        let (limits, id) = (config.limits, config.instance.id);
+        // Not from zero: a client that outlived a restart should not meet its old name.
+        let first = u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]]);
+        let (to_page, page) = watch::channel(None);
+        let shared = Arc::new(Shared {
+            config,
+            clock,
+            hub: hub.clone(),
+            sockets: Roster::new(limits.sockets),
+            next_session: AtomicU32::new(first),
+            speech: Ledger::default(),
+            draining: AtomicBool::new(false),
+            store: store.clone(),
+            standing,
+            page,
+            passphrase: joined.as_ref().map(|joined| joined.passphrase().clone()),
+            snapshot,
+            snapshot_reads: AtomicU64::new(0),
+        });
+        let own = shared.snapshot.clone();
+        let beside = joined
+            .zip(outbound)
+            .map(|(joined, outbound)| joined.start(hub, outbound, (limits.snapshot, own, to_page)));
+        let snapshots = tokio::spawn(snapshots.run(shared.clone()));
+        let stop = drained(shared.clone(), shutdown);
+        accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
+        shared.sockets.close_all(limits.goodbye).await;
+        snapshots.abort();
+        scheduler.abort();
+        measuring.abort();
+        drop(beside);
+        if let Some(store) = store {
+            // The store may be away as well.
+            let _ = timeout(limits.goodbye, instances::leave(store, id, clock)).await;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a server ready and serves until `shutdown` is over.
 ///
 /// # Errors
-/// The listener or the source of randomness fails, or the listener is open to other machines and
-/// the sockets to anybody.
+/// As [`Server::new`] and [`Server::run`].
 pub async fn serve(
     config: Config,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
-    config.check_reach(listener.local_addr()?)?;
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(ServeError::Random)?;
-    let (hub, inbox) = mpsc::channel(config.limits.inbox);
-    let (clock, lag) = (Clock::start(), Lag::default());
-    let measuring = tokio::spawn(lag.clone().measure(clock));
-    let scheduler = tokio::spawn(hub::Hub::new(&config, clock, lag, seed).run(inbox));
-    let (snapshots, snapshot) = Snapshots::new(&config);
-    let limits = config.limits;
-    let shared = Arc::new(Shared {
-        config,
-        hub,
-        sockets: Roster::new(limits.sockets),
-        // Not from zero: a client that outlived a restart should not meet its old name.
-        next_session: AtomicU32::new(u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]])),
-        models: Models::default(),
-        speech: Ledger::default(),
-        draining: AtomicBool::new(false),
-        snapshot,
-        snapshot_reads: AtomicU64::new(0),
-    });
-    let snapshots = tokio::spawn(snapshots.run(shared.clone()));
-    let stop = drained(shared.clone(), shutdown);
-    accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
-    shared.sockets.close_all(limits.goodbye).await;
-    snapshots.abort();
-    scheduler.abort();
-    measuring.abort();
-    Ok(())
+    Server::new(config, listener).await?.run(shutdown).await
 }
 
 /// Waits for the order to stop, then until all that was admitted is answered, but not for ever.

@@ -12,9 +12,10 @@ use redis::cluster_async::ClusterConnection;
 use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
 
 use crate::call::{Call, call};
+use crate::members::Script;
 use crate::reply::{Answer, Asked};
 use crate::script::file_of;
-use crate::{Layout, Scripts, StoreError, keys};
+use crate::{Address, Layout, Scripts, StoreError, keys};
 
 /// Oldest server whose scripts and commands are these.
 const VERSION_MIN: u32 = 7;
@@ -24,8 +25,8 @@ const RECONNECT_MAX: Duration = Duration::from_secs(1);
 /// How to reach a store, and under which rules.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
-    /// One address, or some of a Cluster's: `redis://[user:password@]host:port`.
-    pub urls: Vec<String>,
+    /// One address, or some of a Cluster's.
+    pub urls: Vec<Address>,
     /// One server or a Cluster.
     pub layout: Layout,
     /// The rules, the same for all instances.
@@ -75,13 +76,17 @@ impl StoreCounts {
         self.unreadable.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn count_reload(&self) {
+        self.reloads.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn count_unreadable(&self) {
         self.unreadable.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[derive(Clone)]
-enum Link {
+pub(crate) enum Link {
     One(ConnectionManager),
     Cluster(ClusterConnection),
 }
@@ -93,6 +98,7 @@ pub struct Store {
     link: Link,
     scripts: Arc<Scripts>,
     hashes: Arc<[String]>,
+    member_hashes: Arc<[String]>,
     pub(crate) config: Arc<StoreConfig>,
     counts: Arc<StoreCounts>,
 }
@@ -113,24 +119,38 @@ impl Store {
     /// As [`Self::connect`].
     pub async fn connect_with(config: StoreConfig, scripts: Scripts) -> Result<Self, StoreError> {
         check_rules(&config.state)?;
-        let link = connect(&config).await?;
+        let link = connect_for(&config, config.timeout).await?;
         let mut this = Self {
             link,
             scripts: Arc::new(scripts),
             hashes: Arc::new([]),
+            member_hashes: Arc::new([]),
             config: Arc::new(config),
             counts: Arc::default(),
         };
         this.check_server().await?;
         let mut hashes = Vec::new();
         for (step, file) in Scripts::files() {
-            let mut load = redis::cmd("SCRIPT");
-            load.arg("LOAD").arg(this.scripts.text(step));
-            hashes.push(text(this.send(&load, file).await?, file)?);
+            hashes.push(this.load(this.scripts.text(step), file).await?);
         }
         this.hashes = hashes.into();
+        let mut hashes = Vec::new();
+        for (file, source) in Script::ALL.map(Script::source) {
+            hashes.push(this.load(source, file).await?);
+        }
+        this.member_hashes = hashes.into();
         this.agree_on_rules().await?;
         Ok(this)
+    }
+
+    async fn load(&self, source: &str, file: &'static str) -> Result<String, StoreError> {
+        let mut load = redis::cmd("SCRIPT");
+        load.arg("LOAD").arg(source);
+        text(self.send(&load, file).await?, file)
+    }
+
+    pub(crate) fn member_hash(&self, script: Script) -> &str {
+        &self.member_hashes[script as usize]
     }
 
     /// One atomic step; on a Cluster some take several calls. `now` is the caller's time: with
@@ -175,7 +195,7 @@ impl Store {
         let by_hash = self.command(now, "EVALSHA", &self.hashes[call.step as usize], call);
         let replied = match self.query(&by_hash).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.counts.reloads.fetch_add(1, Ordering::Relaxed);
+                self.counts.count_reload();
                 let by_text = self.command(now, "EVAL", self.scripts.text(call.step), call);
                 self.query(&by_text).await
             }
@@ -200,8 +220,12 @@ impl Store {
     }
 
     async fn query(&self, command: &Cmd) -> Result<Value, RedisError> {
+        self.query_over(&self.link, command).await
+    }
+
+    async fn query_over(&self, link: &Link, command: &Cmd) -> Result<Value, RedisError> {
         self.counts.commands.fetch_add(1, Ordering::Relaxed);
-        let replied = match self.link.clone() {
+        let replied = match link.clone() {
             Link::One(mut one) => one.req_packed_command(command).await,
             Link::Cluster(mut cluster) => cluster.req_packed_command(command).await,
         };
@@ -216,6 +240,17 @@ impl Store {
         what: &'static str,
     ) -> Result<Value, StoreError> {
         self.query(command).await.map_err(|error| StoreError::from_redis(&error, what))
+    }
+
+    /// The same over another connection than the steps'.
+    pub(crate) async fn send_over(
+        &self,
+        link: &Link,
+        command: &Cmd,
+        what: &'static str,
+    ) -> Result<Value, StoreError> {
+        let replied = self.query_over(link, command).await;
+        replied.map_err(|error| StoreError::from_redis(&error, what))
     }
 
     /// Refuses a server that is too old, or of the other kind.
@@ -246,7 +281,10 @@ impl Store {
     }
 
     /// The first instance writes the rules down, the others compare.
-    async fn agree_on_rules(&self) -> Result<(), StoreError> {
+    ///
+    /// # Errors
+    /// The store is used under other rules.
+    pub async fn agree_on_rules(&self) -> Result<(), StoreError> {
         let ours = rules(&self.config);
         let mut claim = redis::cmd("SET");
         claim.arg(keys::RULES).arg(&ours).arg("NX");
@@ -287,29 +325,33 @@ fn check_rules(state: &StateConfig) -> Result<(), StoreError> {
     }
 }
 
-async fn connect(config: &StoreConfig) -> Result<Link, StoreError> {
+/// Connects, for commands that are answered within `patience`.
+pub(crate) async fn connect_for(
+    config: &StoreConfig,
+    patience: Duration,
+) -> Result<Link, StoreError> {
     let Some(first) = config.urls.first() else { return Err(StoreError::NoAddress) };
     let address = |error: RedisError| match error.kind() {
         ErrorKind::InvalidClientConfig => {
-            StoreError::Address { url: without_password(first), why: error.to_string() }
+            StoreError::Address { url: first.to_string(), why: error.to_string() }
         }
         _ => StoreError::from_redis(&error, "connect"),
     };
     let connecting = async {
         match config.layout {
             Layout::OneServer => {
-                let client = redis::Client::open(first.as_str())?;
+                let client = redis::Client::open(first.whole())?;
                 let settings = ConnectionManagerConfig::new()
                     .set_connection_timeout(Some(config.timeout))
-                    .set_response_timeout(Some(config.timeout))
+                    .set_response_timeout(Some(patience))
                     .set_max_delay(RECONNECT_MAX)
                     .set_number_of_retries(1);
                 Ok(Link::One(ConnectionManager::new_with_config(client, settings).await?))
             }
             Layout::Cluster => {
-                let client = ClusterClient::builder(config.urls.iter().map(String::as_str))
+                let client = ClusterClient::builder(config.urls.iter().map(Address::whole))
                     .connection_timeout(config.timeout)
-                    .response_timeout(config.timeout)
+                    .response_timeout(patience)
                     .retries(3)
                     .build()?;
                 Ok(Link::Cluster(client.get_async_connection().await?))
@@ -319,15 +361,7 @@ async fn connect(config: &StoreConfig) -> Result<Link, StoreError> {
     connecting.await.map_err(address)
 }
 
-/// An address as it may be shown.
-fn without_password(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ => url.to_owned(),
-    }
-}
-
-fn text(value: Value, what: &'static str) -> Result<String, StoreError> {
+pub(crate) fn text(value: Value, what: &'static str) -> Result<String, StoreError> {
     redis::from_redis_value(value)
         .map_err(|error| StoreError::Reply { script: what, got: error.to_string() })
 }

@@ -70,6 +70,9 @@ pub enum StoreError {
         /// What the store says.
         why: String,
     },
+    /// The server does not know a script.
+    #[error("the store does not know script {0}")]
+    NoScript(&'static str),
     /// A reply is not what the step gives.
     #[error("script {script} replied {got}, which is no answer to it")]
     Reply {
@@ -87,6 +90,25 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Name in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Address { .. } | Self::NoAddress => "address",
+            Self::Rule(_) | Self::OtherRules { .. } => "rules",
+            Self::Version { .. } => "version",
+            Self::IsCluster | Self::NoCluster => "layout",
+            Self::Credentials(_) => "credentials",
+            Self::Unreachable(_) => "unreachable",
+            Self::TimedOut(_) => "timed_out",
+            Self::OutOfMemory => "out_of_memory",
+            Self::ReadOnly => "read_only",
+            Self::NotReady(_) => "not_ready",
+            Self::Script { .. } | Self::NoScript(_) => "script",
+            Self::Reply { .. } | Self::Directory(_) => "contents",
+            Self::Backlog(_) => "backlog",
+        }
+    }
+
     /// From the client library, for a step or for none.
     pub(crate) fn from_redis(error: &redis::RedisError, script: &'static str) -> Self {
         use redis::{ErrorKind, ServerErrorKind as Server};
@@ -95,6 +117,7 @@ impl StoreError {
             _ if error.is_timeout() => Self::TimedOut(why),
             ErrorKind::AuthenticationFailed => Self::Credentials(why),
             ErrorKind::Server(Server::ReadOnly) => Self::ReadOnly,
+            ErrorKind::Server(Server::NoScript) => Self::NoScript(script),
             ErrorKind::Server(
                 Server::BusyLoading
                 | Server::MasterDown

@@ -1,7 +1,7 @@
 //! Names of keys. What lies in one slot of a Cluster has one tag: a session, a node, a capability
 //! class, a model, or the directory.
 
-use lingua_core::{ModelId, NodeNum, RequestId, SessionId};
+use lingua_core::{InstanceId, ModelId, NodeNum, RequestId, SessionId};
 
 /// Start of every key of this schema.
 pub const PREFIX: &str = "lingua:v1:";
@@ -15,6 +15,32 @@ pub const GENERATIONS: &str = "lingua:v1:{dir}:generations";
 pub const CLASSES: &str = "lingua:v1:{dir}:classes";
 /// Nodes, to their class and shards.
 pub const LISTING: &str = "lingua:v1:{dir}:listing";
+/// How many instances there have been.
+pub const INSTANCES: &str = "lingua:v1:{dir}:instances";
+/// Instances, by the end of their presence.
+pub const PRESENCE: &str = "lingua:v1:{dir}:presence";
+/// Instances, to what they say of themselves.
+pub const ABOUT: &str = "lingua:v1:{dir}:about";
+/// Figures of each instance.
+pub const FIGURES: &str = "lingua:v1:{dir}:figures";
+/// The figures of all, put together.
+pub const PAGE: &str = "lingua:v1:{dir}:page";
+/// What an instance shows another one at its door.
+pub const SECRET: &str = "lingua:v1:{dir}:secret";
+/// Headers that could not be dealt with.
+pub const DEAD_LETTERS: &str = "lingua:v1:{dir}:dead";
+/// Channel on which changes of the directory and of the instances are told.
+pub const CHANGED: &str = "lingua:v1:changed";
+
+/// A lock that one instance at a time holds.
+pub fn lock(name: &str) -> String {
+    format!("{PREFIX}{{dir}}:lock:{name}")
+}
+
+/// The headers for an instance.
+pub fn inbox(instance: InstanceId) -> String {
+    format!("{PREFIX}{{i:{}}}:inbox", instance.0)
+}
 
 /// A node's record and its leases.
 pub fn node(num: NodeNum) -> [String; 2] {

@@ -7,20 +7,29 @@
 //! On one server a dispatch is one step. On a Cluster session, node, class and directory lie in
 //! different slots: each script touches one home, and what goes on between them is the caller's.
 
+mod address;
 mod call;
+mod changes;
 mod client;
 mod cluster;
 mod drive;
 mod error;
+mod figures;
+mod inbox;
 pub mod keys;
+mod members;
 mod reply;
 mod script;
 mod snapshot;
 mod text;
 
+pub use address::Address;
 pub use client::{Store, StoreClock, StoreConfig, StoreCounts};
 pub use drive::{Replied, StoreHandle};
 pub use error::StoreError;
+pub use figures::Holdings;
+pub use inbox::{Entry, Inbox, Posted};
+pub use members::{Member, Roll, SharedSecret};
 pub use script::{Scripts, Step};
 
 /// Where the keys lie.

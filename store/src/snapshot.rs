@@ -2,7 +2,7 @@
 //! so it need not be one instant of all.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use lingua_core::{LookupMap, Micros, NodeNum, Snapshot, State, StoredNode};
+use lingua_core::{InstanceId, LookupMap, Micros, NodeNum, NodeRef, Snapshot, State, StoredNode};
 use redis::Value;
 
 use crate::text::read_capabilities;
@@ -44,6 +44,39 @@ impl Store {
         Ok(Snapshot::restore(&self.config.state, &caps, nodes)?)
     }
 
+    /// The registered nodes whose sockets an instance holds.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn nodes_of(&self, owner: InstanceId) -> Result<Vec<NodeRef>, StoreError> {
+        let mut count = redis::cmd("HLEN");
+        count.arg(keys::NAMES);
+        let Value::Int(count) = self.send(&count, "HLEN").await? else { return Ok(Vec::new()) };
+        let asked = (0..count.clamp(0, State::NODES_MAX.into()) as u32)
+            .map(|num| self.registered(NodeNum(num)));
+        let nodes: Vec<_> = stream::iter(asked).buffered(AT_ONCE).try_collect().await?;
+        let owned = nodes.into_iter().flatten().filter(|(_, at)| *at == owner);
+        Ok(owned.map(|(node, _)| node).collect())
+    }
+
+    /// A node's generation and who holds its socket, where it is registered.
+    pub(crate) async fn registered(
+        &self,
+        num: NodeNum,
+    ) -> Result<Option<(NodeRef, InstanceId)>, StoreError> {
+        let [record, _] = keys::node(num);
+        let mut get = redis::cmd("HGET");
+        get.arg(record).arg("state");
+        let state = match self.send(&get, "HGET").await {
+            Ok(Value::BulkString(state)) => state,
+            Ok(_) | Err(StoreError::Script { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some([generation, 1, owner, ..]) = fields(&state) else { return Ok(None) };
+        let known = u32::try_from(generation).ok().zip(u16::try_from(owner).ok());
+        Ok(known.map(|(generation, owner)| (NodeRef { num, generation }, InstanceId(owner))))
+    }
+
     /// One node without its listing; absent where there is none that can be read.
     async fn stored_node(&self, num: NodeNum) -> Result<Option<StoredNode>, StoreError> {
         let [record, leases] = keys::node(num);
@@ -69,12 +102,15 @@ impl Store {
     }
 }
 
-/// The record's text, as `scripts/lib/node.lua` writes it.
-fn read_state(num: NodeNum, state: &[u8], leased: i64) -> Option<StoredNode> {
+fn fields(state: &[u8]) -> Option<[i64; 18]> {
     let text = std::str::from_utf8(state).ok()?;
     let fields: Option<Vec<i64>> = text.split(' ').map(|n| n.parse().ok()).collect();
-    let fields: [i64; 18] = fields?.try_into().ok()?;
-    let [generation, live, _, _, _, heard, draining, overused, _, unleased, ..] = fields;
+    fields?.try_into().ok()
+}
+
+/// The record's text, as `scripts/lib/node.lua` writes it.
+fn read_state(num: NodeNum, state: &[u8], leased: i64) -> Option<StoredNode> {
+    let [generation, live, _, _, _, heard, draining, overused, _, unleased, ..] = fields(state)?;
     Some(StoredNode {
         num,
         live: if live == 1 { Some(u32::try_from(generation).ok()?) } else { None },

@@ -12,6 +12,7 @@ pub(crate) mod merge;
 pub(crate) mod pools;
 pub(crate) mod probe;
 pub(crate) mod publish;
+pub(crate) mod redis;
 pub(crate) mod report;
 pub(crate) mod serve;
 pub(crate) mod sim;

@@ -1,7 +1,7 @@
 //! `lingua serve`.
 
 use lingua_scenarios::{Scenario, Scheduler, StoreKind};
-use lingua_server::{ServeError, logs, serve};
+use lingua_server::{Config, ServeError, Server, logs};
 use lingua_sim::{instance_config, state_config};
 use tokio::net::TcpListener;
 
@@ -11,9 +11,11 @@ use crate::settings::Settings;
 
 pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
     let mut settings = Settings::default();
+    let mut asked_for = None;
     if let Some(file) = &args.file {
         let scheduler = Scenario::load(file, &args.overrides)?.scenario.scheduler;
-        check(&scheduler)?;
+        settings.server.redis.cluster = scheduler.store == StoreKind::RedisCluster;
+        asked_for = Some(scheduler.clone());
         settings.server.instance = instance_config(&scheduler, 0);
         settings.server.state = state_config(&scheduler);
     }
@@ -21,6 +23,9 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
     settings.take(args.config.as_deref(), environment, &args.flags)?;
     let config = settings.config()?;
+    if let Some(scheduler) = asked_for {
+        check(&scheduler, &config)?;
+    }
     let listen = settings.listen;
     let _logs = logs::start(&config.log).map_err(ServeError::Logs)?;
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
@@ -32,26 +37,32 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         // Whoever reads that it serves may order it to stop at once.
         let stop = ordered_to_stop();
         let address = listener.local_addr().map_err(ServeError::Listen)?;
-        // Before anybody reads that it serves.
-        config.check_reach(address)?;
+        // Whatever is amiss is told before anybody reads that it serves.
+        let server = Server::new(config, listener).await?;
+        let config = server.config();
         print(&format!(
-            "serving on {address}: policy {}\n\
+            "serving on {address}: policy {}{}\n\
              nodes: ws://{address}/ws/node   clients: ws://{address}/ws/session   \
              dashboard: http://{address}/dashboard\n{}",
             config.instance.policy.name(),
+            match config.redis.addresses.is_empty() {
+                true => String::new(),
+                false => format!(", instance {} on Redis", config.instance.id.0),
+            },
             settings.shown(),
         ))?;
-        serve(config, listener, stop).await?;
+        server.run(stop).await?;
         Ok(Code::Fine)
     })
 }
 
-/// One process with its own state is what this command runs.
-fn check(scheduler: &Scheduler) -> Result<(), Failure> {
-    if scheduler.store != StoreKind::Embedded || scheduler.instances != 1 {
+/// Several instances, or a store, are not served by one process alone.
+fn check(scheduler: &Scheduler, config: &Config) -> Result<(), Failure> {
+    let shared = scheduler.store != StoreKind::Embedded || scheduler.instances != 1;
+    if shared && config.redis.addresses.is_empty() {
         return Err(Failure::Usage(
-            "the scenario has several instances or a Redis store, which lingua serve does not have \
-             yet: add --set scheduler.store=embedded --set scheduler.instances=1"
+            "the scenario has several instances or a Redis store: name the Redis with --redis URL, \
+             or add --set scheduler.store=embedded --set scheduler.instances=1"
                 .into(),
         ));
     }

@@ -64,6 +64,14 @@ keys! {
         goodbye => server.limits.goodbye in Duration::ZERO..=HOUR,
             "Longest wait after that for sockets to close";
     }
+    "Shared state (without Redis it is in this process, the only instance)": {
+        redis => server.redis.addresses,
+            "Redis that several instances share; several addresses are a Cluster's. An address with a \
+             password belongs into the environment or the file: a flag is seen by all users";
+        redis_cluster => server.redis.cluster, "The Redis is a Cluster";
+        advertise => server.redis.advertise,
+            "Where other instances reach this one; absent: where it listens";
+    }
     "Access (without tokens only a loopback address is listened on)": {
         session_token => tokens.session_token, "File with the token that clients show";
         session_jwt_key => tokens.session_jwt_key,

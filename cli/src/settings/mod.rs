@@ -19,6 +19,7 @@ use keys::KEYS;
 use value::SecretFile;
 
 pub(crate) use flags::Flags;
+pub(crate) use value::addresses;
 
 /// Largest settings file.
 const BYTES_MAX: u64 = 1 << 20;
@@ -343,6 +344,22 @@ mod tests {
         let settings = taken(&both, &[], &Flags::default()).unwrap();
         let told = settings.config().unwrap_err().to_string();
         assert!(told.contains("node_token and node_jwt_key are both set"), "{told}");
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_never_shown() {
+        let file = "redis = \"redis://user:hunter2@a:1,redis://:hunter2@b:2\"\n";
+        let settings = taken(file, &[], &Flags::default()).unwrap();
+        assert_eq!(settings.config().unwrap().redis.addresses.len(), 2);
+        for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
+        {
+            assert!(text.contains("redis://…@a:1") && !text.contains("hunter2"), "{text}");
+        }
+        for flags in [[("redis", "user:hunter2@a:1")], [("redis", "redis://a:1,hunter2")]] {
+            let told = taken("", &[], &Flags::of(&flags)).unwrap_err();
+            assert!(told.contains("--redis: write redis://host:port"), "{told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
     }
 
     #[test]

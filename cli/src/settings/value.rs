@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lingua_scenarios::Dur;
-use lingua_server::Secret;
 use lingua_server::logs::{LogFormat, LogLevel};
+use lingua_server::{Address, HostPort, Secret};
 
 use crate::settings::Settings;
 
@@ -131,6 +131,40 @@ impl Value for LogFormat {
             Self::Text => "text".to_owned(),
             Self::Json => "json".to_owned(),
         }
+    }
+}
+
+/// Addresses of a Redis, with commas between them. The text may hold a password: no error shows it.
+pub(crate) fn addresses(text: &str) -> Result<Vec<Address>, String> {
+    let addresses = text.split(',').map(|url| match url.contains("://") {
+        true => Ok(Address::from(url)),
+        false => Err("write redis://host:port, several with commas between them".to_owned()),
+    });
+    addresses.collect()
+}
+
+impl Value for Vec<Address> {
+    const KIND: &'static str = "URL[,URL]";
+
+    fn read(text: &str) -> Result<Self, String> {
+        addresses(text)
+    }
+
+    fn shown(&self) -> String {
+        let shown: Vec<_> = self.iter().map(ToString::to_string).collect();
+        if shown.is_empty() { "none".to_owned() } else { shown.join(",") }
+    }
+}
+
+impl Value for Option<HostPort> {
+    const KIND: &'static str = "HOST:PORT";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map(Some).map_err(|error: lingua_server::HostPortError| error.to_string())
+    }
+
+    fn shown(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), |address| address.as_str().to_owned())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod independent_reader;
 mod probe;
+mod redis;
 mod serve;
 mod shards;
 

@@ -64,3 +64,24 @@ fn help_teaches_every_key() {
         assert!(help.contains(words), "{words} is missing:\n{help}");
     }
 }
+
+#[test]
+fn a_redis_that_cannot_be_served_ends_it_with_one_line() {
+    let refused = |args: &[&str]| {
+        let out = serve().args(["--listen", "127.0.0.1:0"]).args(args).output().unwrap();
+        assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0));
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(told.lines().count() == 1 && !told.contains("hunter2"), "{told}");
+        told
+    };
+    let nobody = "redis://user:hunter2@127.0.0.1:1";
+    assert!(refused(&["--redis", nobody]).contains("the store cannot be reached"));
+    let several = format!("{nobody},{nobody}");
+    assert!(refused(&["--redis", &several]).contains("set redis_cluster if they are a Cluster"));
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/nodes-100.toml");
+    let set = "scheduler.capacity_check=off";
+    let told = refused(&[scenario, "--set", set, "--redis", nobody]);
+    assert!(told.contains("a capacity check other than leases"), "{told}");
+    let everywhere = serve().args(["--listen", "0.0.0.0:0", "--redis", nobody]).output().unwrap();
+    assert_eq!(everywhere.status.code(), Some(2));
+}

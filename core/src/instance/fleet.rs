@@ -108,7 +108,26 @@ impl Conn {
     }
 }
 
+/// How a node whose socket an instance holds stands at its gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gate {
+    /// Jobs that the machine may be working on.
+    pub taken: u32,
+    /// All its slots.
+    pub max_jobs: u32,
+    /// Whether this generation has reported.
+    pub heard: bool,
+}
+
 impl Instance {
+    /// How a node stands at its gate; absent where this instance holds no open socket of it.
+    pub fn gate(&self, node: NodeRef) -> Option<Gate> {
+        let conn = self.fleet.conns.get(node.num.index())?.as_ref();
+        let conn = conn.filter(|conn| conn.node == node && conn.open)?;
+        let (taken, max_jobs) = (conn.taken(), conn.max_jobs);
+        Some(Gate { taken, max_jobs, heard: conn.presence.is_heard() })
+    }
+
     pub(super) fn open_node(&mut self, cx: &mut Cx<'_>, mut register: Box<Register>) {
         register.owner = self.config.id;
         let then = Then::Registered(register.clone());
@@ -252,9 +271,11 @@ impl Instance {
     /// A silent node is dead for its owner: there is no socket to come back on.
     pub(super) fn check_presence(&mut self, cx: &mut Cx<'_>, node: NodeRef) {
         let Some(conn) = self.fleet.get_mut(node).filter(|conn| conn.open) else { return };
-        if conn.presence.until() > cx.now {
+        // What it has said may still lie at the socket of a process that stood still.
+        let until = conn.presence.until() + self.late;
+        if until > cx.now {
             if conn.armed <= cx.now {
-                conn.armed = conn.presence.until();
+                conn.armed = until;
                 self.timers.presences.push(Reverse((conn.armed, node)));
             }
             return;

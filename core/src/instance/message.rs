@@ -29,7 +29,8 @@ pub enum Input {
     SessionOpened(SessionId, Setup),
     /// A client sent audio.
     Chunk(SessionId, Chunk),
-    /// From here on audio is heard so much later than it came: the process lags behind its sockets.
+    /// From here on audio and reports are heard so much later than they came: the process lags behind
+    /// its sockets.
     Late(Micros),
     /// A client begins to play a result, or has played it.
     Playing(SessionId, bool),

@@ -29,6 +29,7 @@ use slab::{Key, Slab};
 use timers::Timers;
 use waiting::Waiting;
 
+pub use fleet::Gate;
 pub use message::*;
 
 /// Rules of an [`Instance`].
@@ -151,6 +152,8 @@ pub struct Instance {
     // Dispatches per pair so far (round robin).
     turns: LookupMap<Pair, u32>,
     next_lease: u64,
+    // How much later than it came anything is heard.
+    late: Micros,
     // The configured rules, with allowance for audio that is heard late.
     finalize: FinalizeConfig,
     draining: bool,
@@ -174,6 +177,7 @@ impl Instance {
             links: Links::default(),
             turns: LookupMap::default(),
             next_lease: 0,
+            late: Micros::ZERO,
             draining: false,
             counters: Counters::default(),
         }
@@ -185,7 +189,10 @@ impl Instance {
             Input::SessionOpened(session, setup) => self.open_session(session, setup),
             Input::Chunk(session, chunk) => self.take_chunk(cx, session, chunk),
             Input::Playing(session, begins) => self.play(cx, session, begins),
-            Input::Late(late) => self.finalize = self.config.finalize.allowing(late),
+            Input::Late(late) => {
+                self.late = late;
+                self.finalize = self.config.finalize.allowing(late);
+            }
             Input::SessionSetup(session, setup) => self.change_setup(session, setup),
             Input::SessionClosed(session) => self.close_session(cx, session),
             Input::Utterance(session, whole) => self.take_utterance(cx, session, whole),
@@ -226,6 +233,11 @@ impl Instance {
     /// Counts of rare paths, for reports and logs.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What a policy ranks by where the store is elsewhere.
+    pub fn snapshot(&self) -> &crate::Snapshot {
+        &self.links.snapshot
     }
 
     /// Jobs that wait for a slot.

@@ -104,6 +104,32 @@ pub enum Op {
     Snapshot,
 }
 
+impl Op {
+    /// Name in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Register(_) => "register",
+            Self::Heartbeat(..) => "heartbeat",
+            Self::Drain(..) => "drain",
+            Self::Remove(_) => "remove",
+            Self::ModelLost(..) => "model_lost",
+            Self::Dispatch(_) => "dispatch",
+            Self::Open(_) => "open",
+            Self::Reserve(_) => "reserve",
+            Self::Move(_) => "move",
+            Self::End(..) => "end",
+            Self::Find(_) => "find",
+            Self::Hint(..) => "hint",
+            Self::Confirm(..) => "confirm",
+            Self::Release(_) => "release",
+            Self::RecordAffinity(_) => "record_affinity",
+            Self::ClearAffinity(_) => "clear_affinity",
+            Self::Debounce(..) => "debounce",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
 /// What a node says at registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Register {

@@ -248,3 +248,22 @@ fn a_silent_node_is_missed_after_three_of_its_own_intervals() {
     assert!(!closed(solo.wait(Micros::millis(5_900))));
     assert!(closed(solo.wait(Micros::millis(200))));
 }
+
+#[test]
+fn a_node_is_not_silent_while_nobody_listens() {
+    let mut solo = Solo::new(InstanceConfig::default(), StateConfig::default());
+    let node = solo.node("n", &caps("zh", "en"), 1);
+    for _ in 0..3 {
+        solo.now = solo.now + Micros::secs(10);
+        solo.handle(Input::Heartbeat(node, Report::default()));
+    }
+    // The process stands still for a minute. What the node said meanwhile lies at its socket.
+    solo.now = solo.now + Micros::secs(60);
+    solo.handle(Input::Late(Micros::secs(60)));
+    let closes = |out: &[Output]| out.iter().any(|output| matches!(output, Output::CloseNode(_)));
+    assert!(!closes(&solo.handle(Input::Tick)));
+    solo.handle(Input::Heartbeat(node, Report::default()));
+    solo.handle(Input::Late(Micros::ZERO));
+    // Then it is silent by itself, three of its longest intervals at most.
+    assert!(closes(&solo.wait(Micros::secs(3 * 60))));
+}

@@ -199,7 +199,7 @@ pub(super) fn metrics(snapshot: &Snapshot) -> Value {
 }
 
 /// Instances and nodes. Without a shared store this process is the only instance.
-pub(super) fn cluster(snapshot: &Snapshot) -> Value {
+pub(crate) fn cluster(snapshot: &Snapshot) -> Value {
     let sample = &snapshot.sample;
     let capacity = capacity(&sample.nodes);
     let totals = json!({
@@ -212,7 +212,7 @@ pub(super) fn cluster(snapshot: &Snapshot) -> Value {
     });
     json!({
         "made_at_ms": snapshot.made_at_ms,
-        "store": "embedded",
+        "store": if sample.store.is_some() { "redis" } else { "embedded" },
         "instances": [{
             "identity": *snapshot.instance,
             "draining": snapshot.draining,

@@ -3,7 +3,7 @@
 //! No request but a socket's and the drain of a node reaches the hub: whatever is asked is answered
 //! from the last snapshot.
 
-mod api;
+pub(crate) mod api;
 mod pages;
 mod prometheus;
 
@@ -25,6 +25,7 @@ use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
 use crate::event::Event;
+use crate::instances::{self, Caller, Passphrase};
 use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
@@ -41,7 +42,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     let views = Router::new()
         .route("/api/v1/stats", get(|state| read(state, api::stats)))
         .route("/api/v1/metrics", get(|state| read(state, api::metrics)))
-        .route("/api/v1/cluster", get(|state| read(state, api::cluster)))
+        .route("/api/v1/cluster", get(cluster))
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
         .route("/api/v1/nodes/{id}/drain", put(drain).delete(undrain))
@@ -52,6 +53,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/ready", get(ready))
         .route("/ws/session", get(session))
         .route("/ws/node", get(node))
+        .route("/ws/instance", get(instance))
         .merge(views)
         .fallback(|| async { (StatusCode::NOT_FOUND, "not found; try /dashboard\n") })
         .with_state(shared)
@@ -79,6 +81,8 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         "draining\n"
     } else if shared.hub.is_closed() || age > late.as_millis() as i64 {
         "the scheduler does not answer\n"
+    } else if !shared.is_present() {
+        "the store does not answer\n"
     } else {
         return "OK".into_response();
     };
@@ -88,6 +92,14 @@ async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 async fn read(State(shared): State<Arc<Shared>>, view: fn(&Snapshot) -> Value) -> Response {
     let snapshot = shared.read_snapshot();
     ([(header::CACHE_CONTROL, "no-store")], Json(view(&snapshot))).into_response()
+}
+
+/// The page of all instances; its own where there is none.
+async fn cluster(State(shared): State<Arc<Shared>>) -> Response {
+    let page = shared.page.borrow().clone();
+    let snapshot = shared.read_snapshot();
+    let page = page.map_or_else(|| api::cluster(&snapshot), |page| (*page).clone());
+    ([(header::CACHE_CONTROL, "no-store")], Json(page)).into_response()
 }
 
 async fn drain(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> StatusCode {
@@ -147,6 +159,25 @@ fn admit<F: Future<Output = ()> + Send + 'static>(
     bounded(upgrade).on_upgrade(async move |socket| {
         serve(shared, socket).await;
         drop(place);
+    })
+}
+
+/// Another instance that shares the store, and so knows what to show.
+async fn instance(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let token = access::shown(&headers, None);
+    let expected = shared.passphrase.as_ref().map(Passphrase::get);
+    let known = token.zip(expected).is_some_and(|(token, secret)| secret.is_shown(&token));
+    let Some(caller) = Caller::of(query.as_deref()).filter(|_| known) else {
+        return (StatusCode::UNAUTHORIZED, "for instances that share the store\n").into_response();
+    };
+    let upgrade = upgrade.max_message_size(instances::FRAME_BYTES);
+    upgrade.max_frame_size(instances::FRAME_BYTES).on_upgrade(async move |socket| {
+        instances::receive(shared.hub.clone(), caller, socket).await;
     })
 }
 

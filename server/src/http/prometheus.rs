@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 
 use lingua_core::NodeState;
 
-use crate::hub::Counts;
+use crate::hub::{Counts, StoreFigures};
 use crate::snapshot::{Histogram, Pool, Snapshot};
 
 /// The page; `reads` is how often snapshots were read.
@@ -15,6 +15,13 @@ pub(super) fn text(snapshot: &Snapshot, now_ms: i64, reads: u64) -> String {
     peers(&mut page, snapshot);
     pools(&mut page, &snapshot.pools);
     jobs(&mut page, snapshot);
+    if let Some(figures) = &snapshot.sample.store {
+        store(&mut page, figures);
+        let counts = &snapshot.sample.counts;
+        let lost = [("not_posted", counts.not_posted), ("no_parcel", counts.parcels_missed)];
+        let help = "Messages between instances that were lost; the jobs go elsewhere.";
+        page.tally("instance_messages_lost_total", help, "cause", lost.into_iter());
+    }
     page.0
 }
 
@@ -128,6 +135,23 @@ fn jobs(page: &mut Page, snapshot: &Snapshot) {
         "From the last audio until the translation was sent.",
         &counts.response,
     );
+}
+
+fn store(page: &mut Page, figures: &StoreFigures) {
+    let help = "1 while the store takes this instance for present.";
+    page.gauge("store_up", help, u8::from(figures.up));
+    let help = "Steps sent to the store, repeated ones included.";
+    page.tally("store_steps_total", help, "step", figures.steps.iter());
+    let help = "Steps that were not sent, or failed in the store.";
+    page.tally("store_steps_failed_total", help, "cause", figures.failed.iter());
+    let help = "Commands sent to the store, whatever for.";
+    page.counter("store_commands_total", help, figures.commands);
+    let help = "Scripts that the store did not know and was given again.";
+    page.counter("store_scripts_reloaded_total", help, figures.reloads);
+    let help = "Keys that could not be read and were put aside.";
+    page.counter("store_keys_quarantined_total", help, figures.quarantined);
+    let help = "From sending a step to the store until its reply.";
+    page.histogram("store_round_trip_seconds", help, &figures.round_trip);
 }
 
 fn endings(page: &mut Page, counts: &Counts) {

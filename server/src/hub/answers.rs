@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 use lingua_core::instance::{Answer, AnswerOutcome, Assign, Input, JobId, Opened};
-use lingua_core::{Micros, NodeNum, Pair, RequestId, SessionId};
+use lingua_core::{Micros, NodeNum, NodeRef, Pair, RequestId, SessionId};
 use lingua_protocol::{ErrorCode, TraceId, UiEvent, UiEventKind, UiStatus};
 
 use crate::event::{NodeAnswer, NodePartial, Outgoing, Utterance};
 use crate::hub::Hub;
+use crate::instances::{Parcel, ToInstance};
 use crate::wire::{self, text};
 
 #[derive(Debug, Default)]
@@ -91,6 +92,33 @@ impl Answers {
         Some(open)
     }
 
+    /// The trace of an open request.
+    pub(super) fn trace(&self, request: &RequestId) -> Option<TraceId> {
+        self.requests.get(request).map(|open| open.utterance.choices.trace.clone())
+    }
+
+    /// The open request that an answer belongs to: that of the current attempt, from the node that
+    /// has it, about what it was given. The first one counts.
+    pub(super) fn accept(
+        &mut self,
+        job: JobId,
+        attempt: u32,
+        node: NodeNum,
+        (session, index): (SessionId, u32),
+    ) -> Option<&mut Open> {
+        let request = self.jobs.get(&job).copied()?;
+        let open = self.requests.get_mut(&request)?;
+        let assigned = open.job.as_mut()?;
+        let current = !assigned.answered
+            && assigned.job == job
+            && assigned.attempt == attempt
+            && assigned.node == node
+            && wire::plain(request.session) == session
+            && request.index == index;
+        assigned.answered |= current;
+        current.then_some(open)
+    }
+
     /// Notes which attempt works on a request from here on.
     pub(super) fn assigned(&mut self, assign: &Assign) -> Option<&Open> {
         let open = self.requests.get_mut(&assign.request)?;
@@ -121,22 +149,15 @@ impl Hub {
         self.sessions.send(request.session, Outgoing::Text(text!(ToSession, event)));
     }
 
-    /// Only the current attempt's answer counts, from the node that has it, about what it was given.
+    /// A node has answered.
     pub(super) fn take_answer(&mut self, answer: NodeAnswer) {
+        if self.abroad.as_ref().is_some_and(|abroad| abroad.is_guest(answer.job)) {
+            self.take_guest_answer(answer);
+            return;
+        }
         let Some(node) = self.nodes.of_socket(answer.socket) else { return };
-        let request = self.answers.jobs.get(&answer.job).copied();
-        let open = request.and_then(|request| {
-            let open = self.answers.requests.get_mut(&request)?;
-            let assigned = open.job.as_mut()?;
-            let current = !assigned.answered
-                && assigned.job == answer.job
-                && assigned.attempt == answer.attempt
-                && assigned.node == node.num
-                && wire::plain(request.session) == answer.session
-                && request.index == answer.index;
-            assigned.answered |= current;
-            current.then_some(open)
-        });
+        let about = (answer.session, answer.index);
+        let open = self.answers.accept(answer.job, answer.attempt, node.num, about);
         match open {
             Some(open) => {
                 open.events = answer.events;
@@ -148,6 +169,10 @@ impl Hub {
         // The instance frees the slot of whatever attempt the node has done with.
         let NodeAnswer { job, attempt, outcome, .. } = answer;
         self.handle(Input::Answer(node, Answer { job, attempt, outcome }));
+        self.heard_outcome(node, outcome);
+    }
+
+    pub(super) fn heard_outcome(&mut self, node: NodeRef, outcome: AnswerOutcome) {
         if let AnswerOutcome::ModelNotAvailable(_) = outcome {
             self.lacks_model(node);
         }
@@ -156,13 +181,29 @@ impl Hub {
     /// A first text goes on at once, if its node has the job.
     pub(super) fn relay_partial(&mut self, partial: NodePartial) {
         let NodePartial { socket, job, session, index, messages } = partial;
-        let node = self.nodes.of_socket(socket);
+        let Some(node) = self.nodes.of_socket(socket) else { return };
+        match &self.abroad {
+            Some(abroad) if abroad.is_guest(job) => {
+                if abroad.has_guest(job, None, node.num, (session, index)) {
+                    let partial = Parcel::Partial { job, session, index, messages };
+                    abroad.send(job.origin, ToInstance::Parcel(partial));
+                }
+            }
+            _ => self.pass_on_partial(job, node.num, (session, index), messages),
+        }
+    }
+
+    pub(super) fn pass_on_partial(
+        &mut self,
+        job: JobId,
+        node: NodeNum,
+        (session, index): (SessionId, u32),
+        messages: [Utf8Bytes; 2],
+    ) {
         let Some(request) = self.answers.jobs.get(&job) else { return };
         let open = self.answers.requests.get(request).filter(|open| open.first);
         let assigned = open.and_then(|open| open.job);
-        let current = assigned.is_some_and(|assigned| {
-            assigned.job == job && Some(assigned.node) == node.map(|node| node.num)
-        });
+        let current = assigned.is_some_and(|assigned| assigned.job == job && assigned.node == node);
         if current && wire::plain(request.session) == session && request.index == index {
             for message in messages {
                 self.sessions.send(session, Outgoing::Text(message));

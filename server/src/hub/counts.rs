@@ -12,11 +12,11 @@ use crate::snapshot::Histogram;
 pub(crate) struct Tally(Vec<(&'static str, u64)>);
 
 impl Tally {
-    fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
+    pub(super) fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
         Self(causes.into_iter().map(|cause| (cause, 0)).collect())
     }
 
-    fn add(&mut self, cause: &'static str) {
+    pub(super) fn add(&mut self, cause: &'static str) {
         match self.0.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, count)) => *count += 1,
             None => self.0.push((cause, 1)),
@@ -89,6 +89,10 @@ pub(crate) struct Counts {
     pub(crate) nodes_gone: Tally,
     pub(crate) sessions_opened: u64,
     pub(crate) audio_bytes: u64,
+    /// Messages to other instances that could not be sent.
+    pub(crate) not_posted: u64,
+    /// Messages of other instances whose audio or result did not come.
+    pub(crate) parcels_missed: u64,
     /// From the last audio, hangover taken off, until the job was handed to its node: first
     /// attempts of manual cuts and whole utterances.
     pub(crate) dispatch: Histogram,
@@ -133,6 +137,8 @@ impl Default for Counts {
             nodes_gone: Tally::new(NodeGone::ALL.map(NodeGone::name)),
             sessions_opened: 0,
             audio_bytes: 0,
+            not_posted: 0,
+            parcels_missed: 0,
             dispatch: Histogram::default(),
             response: Histogram::default(),
         }

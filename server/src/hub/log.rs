@@ -5,6 +5,7 @@
 
 use lingua_core::instance::{Assign, Final, Refused};
 use lingua_core::{AffinityOutcome, InstanceId, Micros, Pair, Refusal, SessionId};
+use lingua_store::StoreError;
 use tracing::{debug, info, warn};
 
 use crate::hub::answers::Open;
@@ -56,6 +57,7 @@ pub(super) struct Log {
     refused: Throttle,
     pool_empty: Throttle,
     nodes: Throttle,
+    store: Throttle,
 }
 
 impl Log {
@@ -68,7 +70,14 @@ impl Log {
             refused: Throttle::new(5),
             pool_empty: Throttle::new(5),
             nodes: Throttle::new(200),
+            store: Throttle::new(5),
         }
+    }
+
+    pub(super) fn step_failed(&mut self, now: Micros, error: &StoreError) {
+        let Some(left_out) = self.store.admit(now) else { return };
+        let cause = error.name();
+        warn!(instance = self.instance, cause, %error, left_out, "step failed in the store");
     }
 
     pub(super) fn node_registered(

@@ -3,12 +3,15 @@
 //! It parses nothing and encodes only short messages; the sockets' own tasks do the rest, on all
 //! cores.
 
+mod abroad;
 mod answers;
 mod counts;
 mod finals;
 mod groups;
+mod home;
 mod log;
 mod nodes;
+mod parcels;
 mod rooms;
 mod sample;
 mod sessions;
@@ -18,8 +21,9 @@ use std::time::Duration;
 
 use lingua_core::finalize::FinalizeConfig;
 use lingua_core::instance::{Cx, Input, Instance, Output, Store};
-use lingua_core::{Draws, Micros, RequestId, State, Words, draws};
+use lingua_core::{Draws, Micros, RequestId, Words, draws};
 use lingua_protocol::TurnId;
+use lingua_store::Replied;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use tokio::sync::mpsc;
@@ -37,7 +41,9 @@ use rooms::Rooms;
 use sessions::Sessions;
 use watched::Watched;
 
+pub(crate) use abroad::Abroad;
 pub(crate) use counts::Counts;
+pub(crate) use home::{Home, Remote, StoreFigures};
 pub(crate) use sample::{NodeSample, Sample};
 
 /// Events taken between two looks at the clock.
@@ -49,8 +55,12 @@ pub(crate) struct Hub {
     // The lag that the instance allows for.
     late: Micros,
     finalize: FinalizeConfig,
+    // How long jobs of a lost socket wait for their node.
+    rejoin: Micros,
     instance: Instance,
-    state: State,
+    home: Home,
+    // Where there may be other instances.
+    abroad: Option<Abroad>,
     words: Chance,
     out: Vec<Output>,
     nodes: Nodes,
@@ -62,14 +72,23 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(config: &Config, clock: Clock, lag: Lag, seed: [u8; 32]) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        home: Home,
+        abroad: Option<Abroad>,
+        clock: Clock,
+        lag: Lag,
+        seed: [u8; 32],
+    ) -> Self {
         Self {
             clock,
             lag,
             late: Micros::ZERO,
             finalize: config.instance.finalize,
+            rejoin: config.instance.rejoin,
             instance: Instance::new(config.instance.clone()),
-            state: State::new(config.state.clone()),
+            home,
+            abroad,
             words: Chance(ChaCha8Rng::from_seed(seed)),
             out: Vec::new(),
             nodes: Nodes::default(),
@@ -81,13 +100,19 @@ impl Hub {
         }
     }
 
-    /// Runs until all sockets and the server are gone.
-    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Event>) {
+    /// Runs until all sockets and the server are gone. `replies` are the store's, which is elsewhere.
+    pub(crate) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Event>,
+        mut replies: Option<mpsc::Receiver<Replied>>,
+    ) {
+        let mut replied = Vec::new();
         let mut events = Vec::with_capacity(BATCH);
         let alarm = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(alarm);
         loop {
             let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = due.min(self.next_admission()).min(self.next_look_abroad());
             let due = self.clock.instant(due).map(Instant::from_std);
             // An alarm that rings early does no harm, and to move it costs more than most events.
             if let Some(due) = due
@@ -105,12 +130,19 @@ impl Hub {
                         self.take(event);
                     }
                 }
+                () = some(&mut replies, &mut replied) => {
+                    for reply in replied.drain(..) {
+                        self.take_reply(reply);
+                    }
+                }
                 () = &mut alarm, if !alarm.is_elapsed() => {}
             }
             if self.instance.next_deadline() <= self.clock.now() {
                 self.allow_for_lag();
                 self.handle(Input::Tick);
             }
+            self.admit_nodes();
+            self.look_abroad();
             if self.rooms.next_scan() <= self.clock.now() {
                 self.expire_rooms();
             }
@@ -152,8 +184,11 @@ impl Hub {
             // Whoever asked may be gone.
             Event::Drain(reply) => {
                 self.instance.drain();
-                let _ = reply.send(self.instance.owed());
+                let guests = self.abroad.as_ref().map_or(0, Abroad::guests);
+                self.hand_nodes_over();
+                let _ = reply.send(self.instance.owed() + guests);
             }
+            Event::Shared(shared) => self.take_shared(shared),
             Event::Sample(reply) => drop(reply.send(self.sample())),
         }
     }
@@ -161,14 +196,17 @@ impl Hub {
     /// Lets the instance take one input, and sends what comes out.
     fn handle(&mut self, input: Input) {
         let mut out = std::mem::take(&mut self.out);
-        let (state, nodes, log) = (&mut self.state, &self.nodes, &mut self.log);
-        let mut watched = Watched { state, nodes, log };
-        let mut cx = Cx {
-            now: self.clock.now(),
-            draws: &mut self.words,
-            store: Store::Embedded(&mut watched),
-            out: &mut out,
+        let (nodes, log) = (&self.nodes, &mut self.log);
+        let mut watched;
+        let store = match &mut self.home {
+            Home::Here(state) => {
+                watched = Watched { state, nodes, log };
+                Store::Embedded(&mut watched)
+            }
+            Home::Redis(_) => Store::Remote,
         };
+        let now = self.clock.now();
+        let mut cx = Cx { now, draws: &mut self.words, store, out: &mut out };
         self.instance.handle(&mut cx, input);
         for output in out.drain(..) {
             self.send(output);
@@ -186,11 +224,21 @@ impl Hub {
             Output::CloseNode(node) => self.expel_node(node),
             Output::Work(_) => self.counts.reservations += 1,
             Output::RefreshModel(_) => self.counts.model_refreshes += 1,
-            Output::Store(..) | Output::Route(..) => {
-                unreachable!("the state is in this process, and the only instance is this one")
-            }
+            Output::Store(token, op) => self.ask_store(token, op),
+            Output::Route(to, routed) => self.route(to, routed),
         }
     }
+}
+
+/// The next replies of a store, where there is one.
+async fn some(from: &mut Option<mpsc::Receiver<Replied>>, to: &mut Vec<Replied>) {
+    if let Some(from) = from
+        && from.recv_many(to, BATCH).await > 0
+    {
+        return;
+    }
+    // None come any more.
+    std::future::pending::<()>().await;
 }
 
 /// Random words for the policy, random names for peers.

@@ -8,6 +8,7 @@ use lingua_core::{Micros, NodeStatus, Pair};
 
 use crate::hub::Hub;
 use crate::hub::counts::Counts;
+use crate::hub::home::{Home, StoreFigures};
 use crate::profile::{Profile, Services};
 
 /// A copy of what the hub knows. It costs one walk over nodes, sessions and open jobs.
@@ -22,6 +23,8 @@ pub(crate) struct Sample {
     /// Sessions and jobs at a node, by pair.
     pub(crate) pairs: BTreeMap<Pair, InUse>,
     pub(crate) sessions: usize,
+    /// Of the store on Redis, where there is one.
+    pub(crate) store: Option<StoreFigures>,
     /// Jobs whose final message is owed.
     pub(crate) in_flight: usize,
     /// Jobs that wait for a slot.
@@ -57,7 +60,7 @@ impl Hub {
         for pair in self.answers.running() {
             pairs.entry(pair).or_default().running += 1;
         }
-        let mut nodes: Vec<_> = self.nodes.samples(&self.state).collect();
+        let mut nodes: Vec<_> = self.nodes.samples(&self.home, &self.instance).collect();
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Sample {
             at: self.clock.now(),
@@ -67,6 +70,10 @@ impl Hub {
             nodes,
             pairs,
             sessions: self.sessions.len(),
+            store: match &self.home {
+                Home::Here(_) => None,
+                Home::Redis(remote) => Some(remote.figures(self.clock.now())),
+            },
             in_flight: self.answers.len(),
             waiting: self.instance.waiting(),
         }

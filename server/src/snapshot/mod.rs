@@ -98,7 +98,10 @@ impl Snapshots {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let Some(sample) = ask(&shared.hub).await else { return };
+            let Some(mut sample) = ask(&shared.hub).await else { return };
+            let counted = shared.store.as_ref().map(|store| store.counts());
+            let figures = sample.store.take();
+            sample.store = figures.zip(counted).map(|(figures, counts)| figures.with(counts));
             self.recorder.take(&sample, unix_ms());
             let snapshot = Snapshot {
                 made_at_ms: unix_ms(),

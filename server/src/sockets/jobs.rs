@@ -15,6 +15,7 @@ use lingua_protocol::{
 use serde::Deserialize;
 
 use crate::event::{Event, JobForNode, NodeAnswer, NodePartial, Utterance};
+use crate::models::model_id;
 use crate::sockets::node::{NodePeer, error};
 use crate::wire::{self, text};
 
@@ -67,7 +68,7 @@ impl NodePeer {
             (false, Some(error)) => {
                 let lacked = error.details.as_ref().and_then(Json::read::<Lacked<'_>>);
                 let name = lacked.map(|it| format!("{}@{}", it.service_id, it.service_version));
-                AnswerOutcome::ModelNotAvailable(self.shared.models.id(&name.unwrap_or_default()))
+                AnswerOutcome::ModelNotAvailable(model_id(&name.unwrap_or_default()))
             }
             (false, None) => AnswerOutcome::Error,
         }
@@ -127,7 +128,7 @@ fn job_of(
 const PIPELINE: Pipeline =
     Pipeline { use_asr: true, use_nmt: true, use_tts: true, use_semantic: false, use_tone: false };
 
-pub(super) fn assign(job: &JobForNode) -> JobAssign<'static> {
+pub(crate) fn assign(job: &JobForNode) -> JobAssign<'static> {
     let JobForNode { assign, utterance, for_room } = job;
     let Utterance { choices, turn, audio } = &**utterance;
     let reason = assign.reason;

@@ -24,6 +24,7 @@ use closing::{Ended, goodbye};
 use node::NodePeer;
 use session::SessionPeer;
 
+pub(crate) use jobs::assign;
 pub(crate) use roster::Roster;
 
 /// Messages that go out in one write.

@@ -1,7 +1,7 @@
 //! A client's socket.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use axum::extract::ws::{Message, Utf8Bytes};
@@ -87,8 +87,7 @@ impl SessionPeer {
             return Err(error(ErrorCode::InvalidSession, &message));
         }
         let pair = pair_of(&init)?;
-        let number = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
-        let session = SessionId(number.into());
+        let session = self.shared.new_session();
         let session_id = wire::session_id(session);
         let trace = init.trace_id.clone().unwrap_or_else(|| {
             TraceId::new(session_id.as_str()).expect("a session id is visible text")

@@ -12,7 +12,7 @@ use crate::steps::capabilities;
 
 fn config(url: String) -> StoreConfig {
     StoreConfig {
-        urls: vec![url],
+        urls: vec![url.into()],
         layout: Layout::OneServer,
         state: StateConfig::default(),
         timeout: Duration::from_secs(20),

@@ -6,6 +6,7 @@ mod bad_servers;
 mod conformance;
 mod drive;
 mod dump;
+mod members;
 mod mutants;
 mod servers;
 mod steps;

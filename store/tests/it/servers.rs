@@ -153,7 +153,7 @@ impl Servers {
 
     pub(crate) fn config(&self, state: &StateConfig) -> StoreConfig {
         StoreConfig {
-            urls: self.servers.iter().map(Server::url).collect(),
+            urls: self.servers.iter().map(|server| server.url().into()).collect(),
             layout: self.layout,
             state: state.clone(),
             timeout: PATIENCE,

@@ -2,6 +2,7 @@
 
 mod client;
 mod node;
+mod redis;
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,6 +17,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 pub(crate) use client::Client;
 pub(crate) use node::Node;
+pub(crate) use redis::Redis;
+
+/// Names where the state is: in the server, or `redis` for a Redis server of each test's own.
+pub(crate) const STORE: &str = "LINGUA_TEST_STORE";
 
 /// Longest wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,7 +41,14 @@ pub(crate) async fn serve_until(
 ) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
+    let redis = std::env::var(STORE).is_ok_and(|store| store == "redis").then(Redis::start);
+    let config = match &redis {
+        Some(redis) => redis.with(config),
+        None => config,
+    };
     tokio::spawn(async move {
+        // It lives as long as the server.
+        let _redis = redis;
         serve(config, listener, stop).await.unwrap();
     });
     format!("ws://{address}")

@@ -1,0 +1,138 @@
+//! What an operator asks of the store on Redis, without an instance.
+
+use std::time::Duration;
+
+use lingua_core::{Micros, Op, Reply, StateConfig};
+use lingua_store::{Layout, Store, StoreClock, StoreConfig, StoreError};
+
+use crate::RedisConfig;
+
+/// Longest wait for the store.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why an operator got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    /// The store cannot be served.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No such node is registered.
+    #[error("no node {0:?} is registered: `lingua redis stats` shows how many are")]
+    NoNode(String),
+}
+
+/// The store, for an operator.
+pub struct Operator(Store);
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub what: &'static str,
+    /// How it is.
+    pub is: String,
+    /// What to do about it; absent where all is well.
+    pub mend: Option<&'static str>,
+}
+
+impl Operator {
+    /// Connects, under the rules of the instances.
+    ///
+    /// # Errors
+    /// The store cannot be served.
+    pub async fn new(redis: &RedisConfig, rules: StateConfig) -> Result<Self, OperatorError> {
+        let store = Store::connect(StoreConfig {
+            urls: redis.addresses.clone(),
+            layout: if redis.cluster { Layout::Cluster } else { Layout::OneServer },
+            state: rules,
+            timeout: PATIENCE,
+            clock: StoreClock::Store,
+        });
+        Ok(Self(store.await?))
+    }
+
+    /// Whether the store is fit for its work, as far as can be seen.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn check(&self) -> Result<Vec<Finding>, OperatorError> {
+        let server = self.0.info("server").await?;
+        let memory = self.0.info("memory").await?;
+        let persistence = self.0.info("persistence").await?;
+        let field = |text: &str, name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.unwrap_or("unknown").to_owned()
+        };
+        let policy = field(&memory, "maxmemory_policy");
+        let keeps = field(&persistence, "aof_enabled");
+        let began = tokio::time::Instant::now();
+        let copied = self.0.apply(Micros::ZERO, &Op::Snapshot).await;
+        let nodes = match &copied {
+            Ok(Reply::Snapshot(snapshot)) => snapshot.live.iter().flatten().count(),
+            Ok(_) => 0,
+            Err(error) => return Err(error.clone().into()),
+        };
+        let unreadable = self.0.counts().unreadable();
+        let finding =
+            |what, is: String, bad: bool, mend| Finding { what, is, mend: bad.then_some(mend) };
+        Ok(vec![
+            finding("version", field(&server, "redis_version"), false, ""),
+            finding(
+                "maxmemory-policy",
+                policy.clone(),
+                policy != "noeviction",
+                "set noeviction: a full store must refuse steps, not forget leases",
+            ),
+            finding(
+                "appendonly",
+                if keeps == "1" { "yes".to_owned() } else { "no".to_owned() },
+                keeps != "1",
+                "set appendonly yes: else a restart ends every node's socket",
+            ),
+            finding(
+                "nodes that cannot be read",
+                unreadable.to_string(),
+                unreadable > 0,
+                "they are put aside when they register anew",
+            ),
+            finding("nodes registered", nodes.to_string(), false, ""),
+            finding("read in", format!("{} ms", began.elapsed().as_millis()), false, ""),
+        ])
+    }
+
+    /// What the store holds, a line each: name and value.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn stats(&self) -> Result<Vec<(String, String)>, OperatorError> {
+        let roll = self.0.roll().await?;
+        let ids: Vec<_> = roll.members.iter().map(|member| member.id).collect();
+        let holdings = self.0.holdings(&ids).await?;
+        let mut lines = Vec::new();
+        for (member, (_, waiting)) in roll.members.iter().zip(&holdings.inboxes) {
+            let is = if member.present { "present" } else { "gone, not yet cleared up" };
+            let of = self.0.nodes_of(member.id).await?.len();
+            let value = format!("{is}; {of} nodes; {waiting} headers wait; {}", member.about);
+            lines.push((format!("instance {}", member.id.0), value));
+        }
+        lines.push(("nodes ever".to_owned(), holdings.nodes.to_string()));
+        lines.push(("dead letters".to_owned(), holdings.dead_letters.to_string()));
+        if let Some(bytes) = holdings.memory {
+            lines.push(("memory".to_owned(), format!("{:.1} MiB", bytes as f64 / 1_048_576.0)));
+        }
+        Ok(lines)
+    }
+
+    /// A node gets no new jobs, or jobs again, whichever instance holds its socket. It lasts until
+    /// the node registers anew.
+    ///
+    /// # Errors
+    /// No such node is registered, or the store did not answer as it should.
+    pub async fn drain(&self, name: &str, draining: bool) -> Result<(), OperatorError> {
+        let node = self.0.node_named(name).await?;
+        let node = node.ok_or_else(|| OperatorError::NoNode(name.chars().take(64).collect()))?;
+        self.0.apply(Micros::ZERO, &Op::Drain(node, draining)).await?;
+        self.0.tell_changed().await?;
+        Ok(())
+    }
+}
