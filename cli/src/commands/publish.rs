@@ -11,18 +11,20 @@ mod replicated;
 
 use crate::args::Publish;
 use crate::failure::{Code, Failure, print};
+use live::Measured;
 
 pub(crate) fn run(args: &Publish) -> Result<Code, Failure> {
     let threads = usize::from(args.threads);
     let scenarios = args.scenarios.as_path();
+    let measured = Measured::read(scenarios)?;
     let mut page = String::from(HEAD);
-    page.push_str(&one_instance::table(scenarios, threads)?);
-    page.push_str(&live::below(scenarios, "A")?);
+    page.push_str(&one_instance::table(scenarios, threads, &measured)?);
+    page.push_str(&measured.below("A"));
     page.push_str(&bottleneck::table(scenarios, threads)?);
-    page.push_str(&live::below(scenarios, "B")?);
+    page.push_str(&measured.below("B"));
     page.push('\n');
-    page.push_str(&instances::table(scenarios, threads)?);
-    page.push_str(&live::below(scenarios, "D")?);
+    page.push_str(&instances::table(scenarios, threads, &measured)?);
+    page.push_str(&measured.below("D"));
     page.push('\n');
     page.push_str(&pools::table(scenarios)?);
     page.push_str(&choices::table(scenarios, threads)?);

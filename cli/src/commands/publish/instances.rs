@@ -9,6 +9,7 @@ use lingua_reports::table::{Align, Cell, Table};
 use lingua_scenarios::{Loaded, Scenario};
 use lingua_sim::{Quiet, capacity, simulate};
 
+use super::live::Measured;
 use crate::failure::Failure;
 
 const FILE: &str = "several.toml";
@@ -37,7 +38,7 @@ struct Found {
 }
 
 /// Table C, and the largest rates of one instance on Redis and of the most on a Cluster.
-pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
+pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<String, Failure> {
     let loaded = Scenario::load(&dir.join(FILE), &[])?;
     let mut plans = Vec::new();
     for (store, _) in STORES.iter().enumerate() {
@@ -85,13 +86,14 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
          one utterance a second each, seed 1) for which 99 % of jobs reach a node within 100 ms \
          and at most 0.1 % are refused, found by bisection to {}; to repeat one: `lingua sim \
          scenarios/{FILE} --set scheduler.instances=N --set scheduler.store=S --set \
-         sessions.0.count=K`. A dying instance is one of them, for half a second of two; its share is that of the jobs failed. The two \
+         sessions.0.count=K`. A dying instance is \
+         one of them, for half a second of two; its share is that of the jobs failed. The two \
          snapshot delays are each run for 15 s. Needless \
          refusals are those made while a fitting node was free. The hottest key's share is filled \
          by the live server with Redis. Inputs: all costs assumed.\n\n{}",
         table.to_markdown(),
         percent(PRECISION),
-        promises(&loaded, threads, &single, &many)?
+        promises(&loaded, threads, [&single, &many], measured)?
     ))
 }
 
@@ -192,7 +194,12 @@ fn in_parallel<T: Send>(
 }
 
 /// Table D: what the documents promise.
-fn promises(loaded: &Loaded, threads: usize, single: &str, many: &str) -> Result<String, Failure> {
+fn promises(
+    loaded: &Loaded,
+    threads: usize,
+    [single, many]: [&str; 2],
+    measured: &Measured,
+) -> Result<String, Failure> {
     // Clients and nodes at no distance: what is left is the scheduler and its store.
     let near = ["costs.session_latency=0us", "costs.node_latency=0us"];
     let one = ["scheduler.instances=1", "nodes.0.heartbeat=10s", "duration=10s"];
@@ -228,7 +235,9 @@ fn promises(loaded: &Loaded, threads: usize, single: &str, many: &str) -> Result
         ("conditions", Align::Left),
     ]);
     for (promise, simulated, conditions) in rows {
-        let live = ["server", "server with Redis", "load generator", "when measured"];
+        let embedded = measured.figure("D", promise);
+        let met = if embedded.is_some() { "see the figure" } else { "when measured" };
+        let live = [embedded.unwrap_or("server"), "server with Redis", "load generator", met];
         let mut cells = vec![Cell::from(promise), Cell::from(simulated.as_str())];
         cells.extend(live.map(Cell::from));
         cells.push(Cell::from(conditions));

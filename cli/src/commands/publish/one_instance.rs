@@ -10,6 +10,7 @@ use lingua_reports::table::{Align, Cell, Table};
 use lingua_scenarios::Scenario;
 use lingua_sim::capacity::{self, Combination, Largest};
 
+use super::live::Measured;
 use super::replicated::{inputs, set, shown};
 use crate::failure::Failure;
 
@@ -92,7 +93,7 @@ const STYLES: [[&str; 2]; 3] = [
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 
 /// Table A: one quantity searched, the others held at 100 nodes, 1,000 sessions, 10 s.
-pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
+pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<String, Failure> {
     let mut table = Table::new(&[
         ("quantity", Align::Left),
         ("document", Align::Left),
@@ -112,7 +113,8 @@ pub(super) fn table(dir: &Path, threads: usize) -> Result<String, Failure> {
         let ours = &found[STYLES.len() - 1];
         let mut cells = vec![Cell::from(quantity.name), Cell::from(quantity.document)];
         cells.extend(found.iter().map(|found| Cell::from(found.shown.as_str())));
-        cells.extend([Cell::from("server"), Cell::from("load generator")]);
+        let live = if measured.tells_of("A", quantity.name) { "below" } else { "server" };
+        cells.extend([Cell::from(live), Cell::from("load generator")]);
         cells.push(Cell::from(ours.first_limit.as_str()));
         cells.push(Cell::from(ours.inputs.as_str()));
         cells.push(Cell::code(&ours.command));
