@@ -335,7 +335,13 @@ pub(crate) async fn connect_for(
         ErrorKind::InvalidClientConfig => {
             StoreError::Address { url: first.to_string(), why: error.to_string() }
         }
-        _ => StoreError::from_redis(&error, "connect"),
+        _ => match StoreError::from_redis(&error, "connect") {
+            StoreError::Unreachable(why) => {
+                let mend = "start redis-server there, or name another address";
+                StoreError::Unreachable(format!("{first}: {why}; {mend}"))
+            }
+            other => other,
+        },
     };
     let connecting = async {
         match config.layout {

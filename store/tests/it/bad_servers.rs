@@ -41,6 +41,16 @@ fn register_as(name: &str, kind: usize) -> Op {
 }
 
 #[tokio::test]
+async fn a_server_that_is_not_there_is_named_with_what_to_do() {
+    let error = refusal(config("redis://:secret@127.0.0.1:1".to_owned())).await;
+    assert!(matches!(error, StoreError::Unreachable(_)), "{error:?}");
+    let told = error.to_string();
+    assert!(told.contains("redis://…@127.0.0.1:1: "), "{told}");
+    assert!(told.contains("start redis-server there"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+}
+
+#[tokio::test]
 async fn addresses_that_are_none() {
     let error = refusal(config("http://user:secret@host".to_owned())).await;
     assert!(matches!(error, StoreError::Address { .. }), "{error}");
