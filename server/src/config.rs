@@ -153,7 +153,7 @@ impl Default for Limits {
             handshakes: 4_096,
             handshake: Duration::from_secs(10),
             outbox: 256,
-            inbox: 65_536,
+            inbox: 4_096,
             bad_frames: 20,
             ping: Duration::from_secs(20),
             first_message: Duration::from_secs(30),

@@ -104,6 +104,8 @@ struct Shared {
     config: Config,
     clock: Clock,
     hub: mpsc::Sender<Event>,
+    // A queue of their own: what ends jobs never waits behind speech.
+    from_sessions: mpsc::Sender<Event>,
     // Where the tasks of nodes' sockets run.
     nodes: Handle,
     sockets: Roster,
@@ -193,6 +195,7 @@ impl Server {
         let Self { config, listener, clock, seed, joined } = self;
         let threads = Threads::start().map_err(ServeError::Threads)?;
         let (hub, inbox) = mpsc::channel(config.limits.inbox);
+        let (from_sessions, speech) = mpsc::channel(config.limits.inbox);
         let lag = Lag::default();
         let measuring = tokio::spawn(lag.clone().measure(clock));
         let mut home = Home::Here(Box::new(State::new(config.state.clone())));
@@ -205,7 +208,8 @@ impl Server {
         }
         let store = joined.as_ref().map(|joined| joined.store().clone());
         let standing = joined.as_ref().map(|joined| joined.standing().clone());
-        let scheduler = Hub::new(&config, home, abroad, clock, lag, seed).run(inbox, replies);
+        let scheduler =
+            Hub::new(&config, home, abroad, clock, lag, seed).run(inbox, speech, replies);
         let scheduler = threads.hub().spawn(scheduler);
         let (snapshots, snapshot) = Snapshots::new(&config);
         let (limits, id) = (config.limits, config.instance.id);
@@ -216,6 +220,7 @@ impl Server {
             config,
             clock,
             hub: hub.clone(),
+            from_sessions,
             nodes: threads.nodes().clone(),
             sockets: Roster::new(limits.sockets),
             next_session: AtomicU32::new(first),

@@ -100,14 +100,17 @@ impl Hub {
         }
     }
 
-    /// Runs until all sockets and the server are gone. `replies` are the store's, which is elsewhere.
+    /// Runs until all sockets and the server are gone. `speech` is what sessions send, `inbox` what
+    /// all others do; `replies` are the store's, which is elsewhere.
     pub(crate) async fn run(
         mut self,
         mut inbox: mpsc::Receiver<Event>,
+        mut speech: mpsc::Receiver<Event>,
         mut replies: Option<mpsc::Receiver<Replied>>,
     ) {
         let mut replied = Vec::new();
         let mut events = Vec::with_capacity(BATCH);
+        let mut spoken = Vec::with_capacity(BATCH);
         let alarm = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(alarm);
         loop {
@@ -125,10 +128,12 @@ impl Hub {
                     if count == 0 {
                         return;
                     }
-                    self.allow_for_lag();
-                    for event in events.drain(..) {
-                        self.take(event);
+                }
+                count = speech.recv_many(&mut spoken, BATCH) => {
+                    if count == 0 {
+                        return;
                     }
+                    self.allow_for_lag();
                 }
                 () = some(&mut replies, &mut replied) => {
                     for reply in replied.drain(..) {
@@ -136,6 +141,9 @@ impl Hub {
                     }
                 }
                 () = &mut alarm, if !alarm.is_elapsed() => {}
+            }
+            for event in events.drain(..).chain(spoken.drain(..)) {
+                self.take(event);
             }
             if self.instance.next_deadline() <= self.clock.now() {
                 self.allow_for_lag();

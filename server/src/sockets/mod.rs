@@ -36,6 +36,9 @@ const TURN: u32 = 8;
 
 /// The peer at the other end of a socket.
 trait Peer: Send {
+    /// Where its events go.
+    fn hub(shared: &Shared) -> &mpsc::Sender<Event>;
+
     /// Takes one text frame; events for the hub go into `events`.
     ///
     /// # Errors
@@ -81,7 +84,7 @@ async fn serve<P: Peer>(
     peer.leave(&mut events);
     for event in events {
         // Without a hub there is nobody to tell.
-        let _ = shared.hub.send(event).await;
+        let _ = P::hub(&shared).send(event).await;
     }
     goodbye(&mut socket, ended).await;
     shared.sockets.leave(id);
@@ -123,7 +126,7 @@ async fn converse<P: Peer>(
                     Some(Ok(_)) => {}
                 }
                 for event in events.drain(..) {
-                    if shared.hub.send(event).await.is_err() {
+                    if P::hub(shared).send(event).await.is_err() {
                         return Err(Ended::ByUs(CloseCode::GoingAway));
                     }
                 }

@@ -9,6 +9,8 @@ use lingua_protocol::{
     NodeRegister, Note, Real,
 };
 
+use tokio::sync::mpsc;
+
 use crate::Shared;
 use crate::event::{Event, OpenNode, Outbox, Outgoing, SocketId};
 use crate::profile::{Beat, Profile, Services, ready};
@@ -93,6 +95,10 @@ impl NodePeer {
 }
 
 impl Peer for NodePeer {
+    fn hub(shared: &Shared) -> &mpsc::Sender<Event> {
+        &shared.hub
+    }
+
     fn take(&mut self, frame: &str, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
         let message = FromNode::parse_text(frame).map_err(|bad| {
             error(ErrorCode::InvalidMessage, &format!("Invalid message format: {bad}"))

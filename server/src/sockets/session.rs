@@ -12,6 +12,8 @@ use lingua_protocol::{
     ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TraceId, Utterance,
 };
 
+use tokio::sync::mpsc;
+
 use crate::Shared;
 use crate::clock::unix_ms;
 use crate::config::Limits;
@@ -189,6 +191,10 @@ impl SessionPeer {
 }
 
 impl Peer for SessionPeer {
+    fn hub(shared: &Shared) -> &mpsc::Sender<Event> {
+        &shared.from_sessions
+    }
+
     fn take(&mut self, frame: &str, events: &mut Vec<Event>) -> Result<(), Utf8Bytes> {
         let message = FromSession::parse_text(frame).map_err(|bad| {
             error(ErrorCode::InvalidMessage, &format!("Invalid message format: {bad}"))
