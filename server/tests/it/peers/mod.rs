@@ -13,7 +13,9 @@ use lingua_server::{Config, serve};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, connect_async, connect_async_with_config,
+};
 
 pub(crate) use client::Client;
 pub(crate) use node::Node;
@@ -96,7 +98,9 @@ pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
     pub(crate) async fn open(url: &str, path: &str) -> Self {
-        Self(connect_async(format!("{url}{path}")).await.unwrap().0)
+        // Without Nagle: a second short frame would wait for the acknowledgement of the first.
+        let connected = connect_async_with_config(format!("{url}{path}"), None, true).await;
+        Self(connected.unwrap().0)
     }
 
     async fn send(&mut self, text: &str) {
