@@ -9,5 +9,6 @@ mod dump;
 mod members;
 mod mutants;
 mod servers;
+mod size;
 mod steps;
 mod story;

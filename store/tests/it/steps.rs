@@ -342,14 +342,57 @@ fn life_ends(again: BoxedStrategy<Vec<Step>>) -> impl Strategy<Value = Vec<Step>
     })
 }
 
+/// A debounce whose window is just over or not.
+fn window_ends() -> impl Strategy<Value = Vec<Step>> {
+    (0u32..3, around(&[5_000_000])).prop_map(|(model, wait)| {
+        let win = Step::Debounce { model, window: 5_000_000 };
+        vec![win.clone(), wait, win]
+    })
+}
+
+/// Many jobs at one node, granted one after the other; some are confirmed, some renewed, and they
+/// end at different times.
+fn crowd(ask: BoxedStrategy<Vec<Step>>) -> impl Strategy<Value = Vec<Step>> {
+    let one = (ask, prop::option::weighted(0.4, 0u8..2), 0u64..3_000_000);
+    let asks = prop::collection::vec(one, 3..8);
+    let later = prop::collection::vec((0u32..6, around(&[2_000_000, 5_000_000, 9_000_000])), 1..4);
+    (node(), asks, later).prop_map(|(node, asks, later)| {
+        let beat = |running| {
+            let report = Report { running, max_jobs: Some(1_024), ..Report::default() };
+            Step::Heartbeat { node, stale: false, report }
+        };
+        let mut steps = vec![beat(0)];
+        for (ask, confirm, wait) in asks {
+            steps.extend(ask.into_iter().map(|mut step| {
+                if let Step::Dispatch(ask) | Step::Open(ask) | Step::Reserve { ask, .. } = &mut step
+                {
+                    (ask.pair, ask.features, ask.model) = (0, 0, None);
+                    (ask.affinity, ask.preferred) = (false, None);
+                    ask.excluded.clear();
+                    ask.candidates = vec![node];
+                }
+                step
+            }));
+            steps.extend(confirm.map(|which| Step::Confirm { which, stale: false }));
+            steps.push(Step::Wait(wait));
+        }
+        for (running, wait) in later {
+            steps.extend([beat(running), wait]);
+        }
+        steps
+    })
+}
+
 /// Single steps and rare turns of events.
 fn turns(single: BoxedStrategy<Step>, ask: BoxedStrategy<Vec<Step>>) -> BoxedStrategy<Vec<Step>> {
     prop_oneof![
-        90 => single.prop_map(|step| vec![step]),
-        1 => usage_grows_old(),
-        2 => model_storm(ask.clone()),
-        2 => presence_ends(ask.clone()),
-        5 => life_ends(ask),
+        180 => single.prop_map(|step| vec![step]),
+        2 => usage_grows_old(),
+        4 => model_storm(ask.clone()),
+        4 => presence_ends(ask.clone()),
+        10 => life_ends(ask.clone()),
+        1 => window_ends(),
+        2 => crowd(ask),
     ]
     .boxed()
 }
@@ -367,7 +410,7 @@ pub(crate) fn on_one_server() -> BoxedStrategy<Vec<Step>> {
 /// Steps on a Cluster.
 pub(crate) fn on_cluster() -> BoxedStrategy<Vec<Step>> {
     let which = || any::<u8>();
-    let generation = prop::option::weighted(0.3, 1u32..4);
+    let generation = prop::option::weighted(0.3, 0u32..4);
     let single = prop_oneof![
         58 => shared(),
         12 => ask().prop_map(Step::Open),
