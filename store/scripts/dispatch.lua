@@ -62,7 +62,10 @@ end
 -- A new attempt fences the former one: its slot is freed, its results no longer count.
 local function fence(former)
   local n = node(tonumber(former[2]))
-  if n and drop_lease(n, former[5]) then room_changed(n) end
+  if n then
+    drop_lease(n, former[5])
+    room_changed(n)
+  end
   end_answer(KEYS[1], former[5])
 end
 

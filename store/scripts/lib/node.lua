@@ -137,11 +137,8 @@ local function leases_of(n)
   return leases
 end
 
--- Takes a lease out of the set; tells whether it was there.
 local function drop_lease(n, id)
-  if redis.call('HDEL', n.leases_key, id) == 0 then return false end
-  n.leased = n.leased - 1
-  return true
+  n.leased = n.leased - redis.call('HDEL', n.leases_key, id)
 end
 
 -- Ends the leases that have expired.
@@ -168,10 +165,9 @@ local function standing(num, r, key, leases_key)
     n = {
       num = num, key = key, leases_key = leases_key,
       generation = 0, owner = r.owner, max_jobs = r.max_jobs, class = -1, caps = r.caps,
-      draining = false, overused = false, until_ = HEARTBEAT_UNKNOWN, unleased = 0,
-      unleased_before = 0, last_seen = 0, interval = 0, usage_known_at = 0, loss_model = -1,
-      loss_ends = 0, loss_count = 0, barred_until = 0, first = 0, hinted = -1,
-      leased = redis.call('HLEN', leases_key),
+      until_ = HEARTBEAT_UNKNOWN, unleased = 0, unleased_before = 0, last_seen = 0, interval = 0,
+      usage_known_at = 0, loss_model = -1, loss_ends = 0, loss_count = 0, barred_until = 0,
+      first = 0, hinted = -1, leased = redis.call('HLEN', leases_key),
     }
     redis.call('HSET', key, 'name', r.name)
   end

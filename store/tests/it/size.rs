@@ -11,3 +11,8 @@ fn number<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`: write a number, as 100000")))
 }
+
+/// `LINGUA_SEED`, or the test's own seed.
+pub(crate) fn seed(default: u64) -> u64 {
+    number("LINGUA_SEED").unwrap_or(default)
+}
