@@ -7,7 +7,7 @@
 -- last_seen interval usage_known_at | model window_ends count barred_until (its model losses)
 local STATE = '^(%d+) ([01]) (%d+) (%d+) (%-?%d+) ([01]) ([01]) ([01]) (%d+) (%d+) (%d+) (%d+) '
   .. '(%d+) (%d+) (%-?%d+) (%d+) (%d+) (%d+)$'
-local STATE_FORMAT = '%.0f %d %d %d %d %d %d %d %.0f %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f'
+local STATE_FORMAT = '%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d'
 local LEASE_VALUE = '^(%d+) (%d+) (%d+) (%d+) ([01]) (%d+) (%d+) ([%w-]+)$'
 
 -- What a change at a node means at other homes: set by whole.lua or steps.lua.
@@ -100,7 +100,7 @@ local function set_first(n, first)
 end
 
 local function save_lease(n, l)
-  local value = string.format('%.0f %.0f %.0f %.0f %d %s %s %s', l.order, l.expires, l.deadline,
+  local value = string.format('%d %d %d %d %d %s %s %s', l.order, l.expires, l.deadline,
     l.attempt, bit_of(l.confirmed), l.session, l.index, l.tgt)
   redis.call('HSET', n.leases_key, l.id, value)
 end
@@ -119,20 +119,22 @@ local function repaired(n, id)
   return l
 end
 
+local function lease_of(n, id, stored)
+  local order, expires, deadline, attempt, confirmed, session, index, tgt =
+    string.match(stored, LEASE_VALUE)
+  if not order then return repaired(n, id) end
+  return {
+    id = id, order = tonumber(order), expires = tonumber(expires), deadline = tonumber(deadline),
+    attempt = tonumber(attempt), confirmed = confirmed == '1', session = session, index = index,
+    tgt = tgt,
+  }
+end
+
 -- All leases in order of grant.
 local function leases_of(n)
   local stored = redis.call('HGETALL', n.leases_key)
   local leases = {}
-  for at = 1, #stored, 2 do
-    local id = stored[at]
-    local order, expires, deadline, attempt, confirmed, session, index, tgt =
-      string.match(stored[at + 1], LEASE_VALUE)
-    leases[#leases + 1] = order and {
-      id = id, order = tonumber(order), expires = tonumber(expires),
-      deadline = tonumber(deadline), attempt = tonumber(attempt), confirmed = confirmed == '1',
-      session = session, index = index, tgt = tgt,
-    } or repaired(n, id)
-  end
+  for at = 1, #stored, 2 do leases[#leases + 1] = lease_of(n, stored[at], stored[at + 1]) end
   table.sort(leases, function(a, b) return a.order < b.order end) -- no two are equal
   return leases
 end

@@ -180,11 +180,11 @@ fn one_binding_each(mut servers: Servers, requests: u64) {
             sum.repeated += told.repeated;
             sum.cut += told.cut;
             served += 1;
-            if served % 50_000 == 0 {
+            if served % 20_000 == 0 {
                 // Nodes whose heartbeats are missing would be offline.
                 for num in (0..NODES).map(NodeNum) {
                     let node = NodeRef { num, generation: 1 };
-                    let beat = Op::Heartbeat(node, Report { running: 1_024, ..Report::default() });
+                    let beat = Op::Heartbeat(node, Report::default());
                     stores[0].apply(NOW, &beat).await.unwrap();
                 }
             }
