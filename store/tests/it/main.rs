@@ -17,4 +17,5 @@ mod servers;
 mod size;
 mod steps;
 mod story;
+mod turns;
 mod world;

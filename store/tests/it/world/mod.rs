@@ -106,8 +106,6 @@ pub(crate) struct Seen {
     pub(crate) finals: BTreeMap<RequestId, Vec<Final>>,
     /// The most jobs that a machine has ever had beyond its maximum.
     pub(crate) oversold: u32,
-    /// Final messages by what they say.
-    pub(crate) endings: BTreeMap<String, u64>,
     digest: DefaultHasher,
 }
 
@@ -134,6 +132,8 @@ pub(crate) struct World {
     pub(crate) seen: Seen,
     /// How far the instances' clocks are from each other, in turn.
     pub(crate) skews: Vec<Micros>,
+    /// Whether instances count what they have given to their nodes.
+    pub(crate) gate: bool,
     store: Store,
     clock: Arc<AtomicU64>,
     events: BTreeMap<(Micros, u64), Event>,
@@ -164,6 +164,7 @@ impl World {
             losses: Losses::default(),
             seen: Seen::default(),
             skews: vec![Micros::ZERO],
+            gate: true,
             store,
             clock,
             events: BTreeMap::new(),

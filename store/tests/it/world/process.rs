@@ -85,7 +85,7 @@ impl World {
     pub(crate) fn start_process(&mut self) -> usize {
         let at = self.processes.len();
         let id = InstanceId(at as u16 + 1);
-        let cluster = self.is_cluster();
+        let (cluster, gate) = (self.is_cluster(), self.gate);
         let skew = self.skews[at % self.skews.len()];
         self.processes.push(Process {
             id,
@@ -93,7 +93,7 @@ impl World {
             heard: Vec::new(),
             last_step: Micros::ZERO,
             strike: None,
-            instance: Instance::new(InstanceConfig { id, cluster, ..Default::default() }),
+            instance: Instance::new(InstanceConfig { id, cluster, gate, ..Default::default() }),
             ahead: AHEAD + skew,
             armed: Micros::NEVER,
             stands_still: false,
@@ -306,7 +306,6 @@ impl World {
             Output::Route(to, message) => self.route(process, to, message),
             Output::Final(last) => {
                 self.seen.note(format!("{last:?}"));
-                *self.seen.endings.entry(format!("{:?}", last.ending)).or_default() += 1;
                 self.seen.finals.entry(last.request).or_default().push(last);
             }
             Output::RefreshModel(_) | Output::Opened(_) | Output::Work(_) => {}
