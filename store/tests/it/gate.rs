@@ -140,7 +140,11 @@ impl Storm {
 
     fn check(&self) {
         let beyond = self.world.seen.oversold;
-        assert!(beyond == 0 || !self.world.gate, "a node has {beyond} jobs too many: LINGUA_SEED={}", self.seed);
+        assert!(
+            beyond == 0 || !self.world.gate,
+            "a node has {beyond} jobs too many: LINGUA_SEED={}",
+            self.seed
+        );
     }
 
     /// No more requests and faults: all slots come back.
