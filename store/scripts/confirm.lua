@@ -13,12 +13,10 @@ local n = load_node(tonumber(ARGV[2]), KEYS[1], KEYS[2])
 if not n then return answer(0) end
 sweep_node(n)
 if not is_current(n, tonumber(ARGV[3])) then return answer(0) end
-for _, l in ipairs(leases_of(n)) do
-  if l.id == ARGV[4] then
-    l.confirmed = true
-    l.expires = math.min(now + LEASE, l.deadline)
-    save_lease(n, l)
-    return answer(1)
-  end
-end
-return answer(0)
+local stored = redis.call('HGET', n.leases_key, ARGV[4])
+if not stored then return answer(0) end
+local l = lease_of(n, ARGV[4], stored)
+l.confirmed = true
+l.expires = math.min(now + LEASE, l.deadline)
+save_lease(n, l)
+return answer(1)

@@ -51,7 +51,7 @@ local function sweep()
     local n = num and node(num)
     if not n then
       redis.call('ZREM', EXPIRIES, member)
-    elseif n.first == 0 or n.first > now then
+    elseif n.first > now then
       expiry_moved(n)
     else
       sweep_node(n)
@@ -62,8 +62,8 @@ end
 -- A new attempt fences the former one: its slot is freed, its results no longer count.
 local function fence(former)
   local n = node(tonumber(former[2]))
-  if n and redis.call('HDEL', n.leases_key, former[5]) == 1 then
-    n.leased = n.leased - 1
+  if n then
+    drop_lease(n, former[5])
     room_changed(n)
   end
   end_answer(KEYS[1], former[5])

@@ -15,15 +15,12 @@ local r = {
 local known = redis.call('HGET', KEYS[1], r.name)
 local n = nil
 if known then
-  n = load_node(tonumber(known), node_keys(known))
-  if n then
-    sweep_node(n)
-    leave_index(n)
-  end
+  n = standing(tonumber(known), r, node_keys(known))
+  leave_index(n)
 end
 local num, listed, full = enrol(r.name, r.caps)
 if num < 0 then return answer(2) end
-local key, leases_key = node_keys(num)
-n = seat(n, num, key, leases_key, listed, r)
+n = n or standing(num, r, node_keys(num))
+seat(n, listed, r)
 if not listed then return answer(1, full) end
 return answer(0, num, n.generation)

@@ -20,8 +20,7 @@ if not stored then return answer(NO_LEASE) end
 local _, _, _, attempt = string.match(stored, LEASE_VALUE)
 if attempt ~= ARGV[4] then return answer(STALE_ATTEMPT) end
 local was_full = busy(n) >= n.max_jobs
-redis.call('HDEL', n.leases_key, ARGV[3])
-n.leased = n.leased - 1
+drop_lease(n, ARGV[3])
 room_changed(n)
 lease_ended({ id = ARGV[3], session = ARGV[5], index = ARGV[6], tgt = ARGV[7] })
 return answer(FREED, bit_of(was_full))

@@ -20,7 +20,6 @@ local listed = nil
 if ARGV[7] ~= '0' then
   listed = { generation = tonumber(ARGV[7]), class = tonumber(ARGV[8]) }
 end
-local num = tonumber(ARGV[2])
-local n = load_node(num, KEYS[1], KEYS[2])
-n = seat(n, num, KEYS[1], KEYS[2], listed, r)
+local n = standing(tonumber(ARGV[2]), r, KEYS[1], KEYS[2])
+seat(n, listed, r)
 return answer(n.generation)

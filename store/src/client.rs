@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lingua_core::{CapacityCheck, Micros, Op, PoolRule, RegisterError, Reply, State, StateConfig};
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::cluster::ClusterClient;
-use redis::cluster_async::ClusterConnection;
 use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
 
 use crate::call::{Call, call};
+use crate::link::Link;
 use crate::members::Script;
 use crate::reply::{Answer, Asked};
 use crate::script::file_of;
@@ -19,8 +17,6 @@ use crate::{Address, Layout, Scripts, StoreError, keys};
 
 /// Oldest server whose scripts and commands are these.
 const VERSION_MIN: u32 = 7;
-/// Longest wait between two attempts to connect.
-const RECONNECT_MAX: Duration = Duration::from_secs(1);
 
 /// How to reach a store, and under which rules.
 #[derive(Debug, Clone)]
@@ -38,12 +34,14 @@ pub struct StoreConfig {
 }
 
 /// Whose time counts in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum StoreClock {
     /// The store's own, one for all instances.
     Store,
     /// The caller's, for tests.
     Caller,
+    /// What this holds, in microseconds: one for all instances, for tests.
+    Given(Arc<AtomicU64>),
 }
 
 /// What the store met beside its answers.
@@ -85,12 +83,6 @@ impl StoreCounts {
     }
 }
 
-#[derive(Clone)]
-pub(crate) enum Link {
-    One(ConnectionManager),
-    Cluster(ClusterConnection),
-}
-
 /// The shared state in Redis. Clones share the connection; steps of one clone or many may be under
 /// way at once, and go out in the order in which they were started.
 #[derive(Clone)]
@@ -119,13 +111,14 @@ impl Store {
     /// As [`Self::connect`].
     pub async fn connect_with(config: StoreConfig, scripts: Scripts) -> Result<Self, StoreError> {
         check_rules(&config.state)?;
-        let link = connect_for(&config, config.timeout).await?;
+        let config = Arc::new(config);
+        let link = Link::connect(&config, config.timeout).await?;
         let mut this = Self {
             link,
             scripts: Arc::new(scripts),
             hashes: Arc::new([]),
             member_hashes: Arc::new([]),
-            config: Arc::new(config),
+            config,
             counts: Arc::default(),
         };
         this.check_server().await?;
@@ -211,9 +204,10 @@ impl Store {
     fn command(&self, now: Micros, verb: &str, script: &str, call: &Call) -> Cmd {
         let mut command = redis::cmd(verb);
         command.arg(script).arg(call.keys.len()).arg(&call.keys);
-        match self.config.clock {
+        match &self.config.clock {
             StoreClock::Store => command.arg(""),
             StoreClock::Caller => command.arg(now.0),
+            StoreClock::Given(time) => command.arg(time.load(Ordering::Acquire)),
         };
         command.arg(&call.args);
         command
@@ -225,12 +219,8 @@ impl Store {
 
     async fn query_over(&self, link: &Link, command: &Cmd) -> Result<Value, RedisError> {
         self.counts.commands.fetch_add(1, Ordering::Relaxed);
-        let replied = match link.clone() {
-            Link::One(mut one) => one.req_packed_command(command).await,
-            Link::Cluster(mut cluster) => cluster.req_packed_command(command).await,
-        };
         // The library hands on errors of the server as values.
-        replied?.extract_error()
+        link.send(command).await?.extract_error()
     }
 
     /// A command that is no script of ours; `what` names it in errors.
@@ -323,48 +313,6 @@ fn check_rules(state: &StateConfig) -> Result<(), StoreError> {
         Some(&(_, rule)) => Err(StoreError::Rule(rule)),
         None => Ok(()),
     }
-}
-
-/// Connects, for commands that are answered within `patience`.
-pub(crate) async fn connect_for(
-    config: &StoreConfig,
-    patience: Duration,
-) -> Result<Link, StoreError> {
-    let Some(first) = config.urls.first() else { return Err(StoreError::NoAddress) };
-    let address = |error: RedisError| match error.kind() {
-        ErrorKind::InvalidClientConfig => {
-            StoreError::Address { url: first.to_string(), why: error.to_string() }
-        }
-        _ => match StoreError::from_redis(&error, "connect") {
-            StoreError::Unreachable(why) => {
-                let mend = "start redis-server there, or name another address";
-                StoreError::Unreachable(format!("{first}: {why}; {mend}"))
-            }
-            other => other,
-        },
-    };
-    let connecting = async {
-        match config.layout {
-            Layout::OneServer => {
-                let client = redis::Client::open(first.whole())?;
-                let settings = ConnectionManagerConfig::new()
-                    .set_connection_timeout(Some(config.timeout))
-                    .set_response_timeout(Some(patience))
-                    .set_max_delay(RECONNECT_MAX)
-                    .set_number_of_retries(1);
-                Ok(Link::One(ConnectionManager::new_with_config(client, settings).await?))
-            }
-            Layout::Cluster => {
-                let client = ClusterClient::builder(config.urls.iter().map(Address::whole))
-                    .connection_timeout(config.timeout)
-                    .response_timeout(patience)
-                    .retries(3)
-                    .build()?;
-                Ok(Link::Cluster(client.get_async_connection().await?))
-            }
-        }
-    };
-    connecting.await.map_err(address)
 }
 
 pub(crate) fn text(value: Value, what: &'static str) -> Result<String, StoreError> {

@@ -2,6 +2,9 @@
 
 use lingua_core::RestoreError;
 
+/// What errors of a refused name or password hold.
+const REFUSALS: [&str; 3] = ["AuthenticationFailed", "NOAUTH", "WRONGPASS"];
+
 /// Why a step was not answered.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -135,6 +138,10 @@ impl StoreError {
                 Some(_) if why.contains("OOM command not allowed") => Self::OutOfMemory,
                 Some(_) if why.contains("READONLY") => Self::ReadOnly,
                 Some(_) => Self::Script { script, why },
+                // The client of a Cluster hands on what its servers say as text.
+                None if REFUSALS.iter().any(|refusal| why.contains(refusal)) => {
+                    Self::Credentials(why)
+                }
                 None => Self::Unreachable(why),
             },
         }

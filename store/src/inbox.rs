@@ -6,7 +6,7 @@ use std::time::Duration;
 use lingua_core::InstanceId;
 use redis::Value;
 
-use crate::client::{Link, connect_for};
+use crate::link::Link;
 use crate::members::{Script, plain};
 use crate::{Store, StoreError, keys};
 
@@ -58,7 +58,7 @@ impl Store {
     /// # Errors
     /// The store cannot be reached.
     pub async fn open_inbox(&self, id: InstanceId) -> Result<Inbox, StoreError> {
-        let link = connect_for(&self.config, self.config.timeout + 2 * WAIT).await?;
+        let link = Link::connect(&self.config, self.config.timeout + 2 * WAIT).await?;
         let inbox = Inbox { link, store: self.clone(), key: keys::inbox(id), look_back: true };
         inbox.make().await?;
         Ok(inbox)

@@ -21,6 +21,8 @@ pub const INSTANCES: &str = "lingua:v1:{dir}:instances";
 pub const PRESENCE: &str = "lingua:v1:{dir}:presence";
 /// Instances, to what they say of themselves.
 pub const ABOUT: &str = "lingua:v1:{dir}:about";
+/// Instances, to since when they have been present without a break.
+pub const JOINED: &str = "lingua:v1:{dir}:joined";
 /// Figures of each instance.
 pub const FIGURES: &str = "lingua:v1:{dir}:figures";
 /// The figures of all, put together.

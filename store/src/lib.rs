@@ -17,6 +17,7 @@ mod error;
 mod figures;
 mod inbox;
 pub mod keys;
+mod link;
 mod members;
 mod reply;
 mod script;

@@ -52,8 +52,9 @@ pub struct Member {
 /// What an instance learns when it says that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roll {
-    /// Whether it was forgotten before, is new, or the store has lost everything.
-    pub joined: bool,
+    /// Since when it has been present without a break, in microseconds of the store. Another time
+    /// than before: it was forgotten meanwhile, or the store has lost everything.
+    pub since: u64,
     /// All members by number, itself among them.
     pub members: Vec<Member>,
 }
@@ -108,7 +109,8 @@ impl Store {
         life: Duration,
     ) -> Result<Roll, StoreError> {
         let args = [id.0.to_string(), life.as_micros().to_string(), about.to_owned()];
-        let roll = self.call(Script::Present, &[keys::PRESENCE, keys::ABOUT], &args).await?;
+        let roll =
+            self.call(Script::Present, &[keys::PRESENCE, keys::ABOUT, keys::JOINED], &args).await?;
         read_roll(roll).ok_or_else(|| wrong("members/present.lua"))
     }
 
@@ -128,7 +130,7 @@ impl Store {
     /// # Errors
     /// The store did not answer as it should.
     pub async fn settle(&self, id: InstanceId) -> Result<(), StoreError> {
-        let keys = [keys::PRESENCE, keys::ABOUT, keys::FIGURES];
+        let keys = [keys::PRESENCE, keys::ABOUT, keys::FIGURES, keys::JOINED];
         self.call(Script::Settle, &keys, &[id.0.to_string()]).await.map(drop)
     }
 
@@ -228,9 +230,8 @@ fn wrong(script: &'static str) -> StoreError {
 
 fn read_roll(value: Value) -> Option<Roll> {
     let Value::Array(parts) = value else { return None };
-    let [Value::Int(joined), Value::Array(about), Value::Array(present)] = &parts[..] else {
-        return None;
-    };
+    let [since, Value::Array(about), Value::Array(present)] = &parts[..] else { return None };
+    let since = plain(since)?.parse().ok()?;
     let number =
         |value: &Value| -> Option<InstanceId> { plain(value)?.parse().ok().map(InstanceId) };
     let present: Vec<InstanceId> = present.iter().map(number).collect::<Option<_>>()?;
@@ -241,7 +242,7 @@ fn read_roll(value: Value) -> Option<Roll> {
         members.push(Member { id, about, present: present.contains(&id) });
     }
     members.sort_unstable_by_key(|member| member.id);
-    Some(Roll { joined: *joined == 1, members })
+    Some(Roll { since, members })
 }
 
 pub(crate) fn plain(value: &Value) -> Option<&str> {

@@ -38,7 +38,10 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         let stop = ordered_to_stop();
         let address = listener.local_addr().map_err(ServeError::Listen)?;
         // Whatever is amiss is told before anybody reads that it serves.
-        let server = Server::new(config, listener).await?;
+        let server = Server::new(config, listener).await.map_err(|error| match error {
+            ServeError::Store(error) => Failure::Usage(format!("--redis: {error}")),
+            error => error.into(),
+        })?;
         let config = server.config();
         print(&format!(
             "serving on {address}: policy {}{}\n\

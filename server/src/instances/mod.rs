@@ -105,6 +105,7 @@ pub(crate) struct Joined {
     id: InstanceId,
     clock: Clock,
     standing: Standing,
+    member_since: u64,
     address: Arc<str>,
     about: Arc<str>,
     passphrase: Passphrase,
@@ -151,18 +152,29 @@ impl Joined {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at_ms: unix_ms(),
         };
-        let about = serde_json::to_string(&about).expect("string keys into memory").into();
+        let about: Arc<str> =
+            serde_json::to_string(&about).expect("string keys into memory").into();
         let passphrase = Passphrase::new(&store.secret(&secret).await?.stands)?;
         let standing = Standing::default();
         let inbox = store.open_inbox(id).await?;
         let announce = mpsc::channel(1);
         let address = address.into();
-        let this = Self { store, id, clock, standing, address, about, passphrase, inbox, announce };
         let asked = clock.now();
-        this.store.present(id, &this.about, presence::LIFE).await?;
-        this.store.tell_changed().await?;
-        this.standing.lasts(asked + Micros(presence::LIFE.as_micros() as u64));
-        Ok(this)
+        let member_since = store.present(id, &about, presence::LIFE).await?.since;
+        store.tell_changed().await?;
+        standing.lasts(asked + Micros(presence::LIFE.as_micros() as u64));
+        Ok(Self {
+            store,
+            id,
+            clock,
+            standing,
+            member_since,
+            address,
+            about,
+            passphrase,
+            inbox,
+            announce,
+        })
     }
 
     /// The way to the state for the hub, and where the replies come from.
@@ -223,6 +235,7 @@ impl Joined {
             standing: self.standing,
             about: self.about,
             passphrase: self.passphrase,
+            member_since: self.member_since,
             steady_since: None,
             hub,
         };

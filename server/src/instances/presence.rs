@@ -41,6 +41,8 @@ pub(super) struct Keeper {
     pub(super) standing: Standing,
     pub(super) about: Arc<str>,
     pub(super) passphrase: Passphrase,
+    // Since when it is a member, as the store has it and the hub has heard it.
+    pub(super) member_since: u64,
     // Since when the store has answered every time.
     pub(super) steady_since: Option<Micros>,
     pub(super) hub: mpsc::Sender<Event>,
@@ -84,9 +86,11 @@ impl Keeper {
         let asked = clock.now();
         let roll = store.present(id, &self.about, LIFE).await?;
         let until = asked + Micros(LIFE.as_micros() as u64);
-        if roll.joined {
+        // The reply that would have told it first may be lost, so it is told by every one.
+        if roll.since != self.member_since {
             let lost = self.come_back(&store, id).await?;
             warn!(instance = id.0, lost, "the store had forgotten this instance");
+            self.member_since = roll.since;
             let _ = self.hub.send(Event::Shared(Shared::Rejoined { until, lost })).await;
         } else {
             self.standing.lasts(until);

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use lingua_core::{InstanceId, Micros, Op};
 use lingua_protocol::JobAssign;
 use lingua_server::Config;
 use lingua_server::operator::Operator;
+use lingua_store::{Layout, Store, StoreClock, StoreConfig};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -108,6 +110,41 @@ async fn a_node_that_comes_back_at_another_instance_leaves_the_first() {
     let job = first_job(&mut client, &mut new).await;
     new.answer(&job, "new").await;
     assert_eq!(client.translation().await.0, "new");
+}
+
+#[tokio::test]
+async fn whoever_is_forgotten_hears_it_even_where_the_first_to_tell_it_is_lost() {
+    let redis = Redis::start();
+    let here = server_with(redis.config()).await;
+    let mut node = Node::register(&here, "n1", "zh", "en", 1).await;
+    let mut client = Client::open(&here, "zh", "en").await;
+    let job = first_job(&mut client, &mut node).await;
+    node.answer(&job, "before").await;
+    assert_eq!(client.translation().await.0, "before");
+    // Another one clears up; then a call says that this one is there, whose reply nobody hears.
+    let config = redis.config();
+    let store = Store::connect(StoreConfig {
+        urls: config.redis.addresses,
+        layout: Layout::OneServer,
+        state: config.state,
+        timeout: Duration::from_secs(10),
+        clock: StoreClock::Store,
+    });
+    let (store, id) = (store.await.unwrap(), InstanceId(1));
+    let about = store.roll().await.unwrap().members[0].about.clone();
+    let nodes = store.nodes_of(id).await.unwrap();
+    assert!(store.forget(id, true).await.unwrap());
+    let op = Op::Remove(nodes[0]);
+    store.apply(Micros::ZERO, &op).await.unwrap();
+    store.present(id, &about, Duration::from_secs(6)).await.unwrap();
+    while store.nodes_of(id).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // The node is registered anew on the socket that it has.
+    node.beat(0, 1.0, "").await;
+    let job = first_job(&mut client, &mut node).await;
+    node.answer(&job, "after").await;
+    assert_eq!(client.translation().await.0, "after");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ local WIDE = '%07d'
 
 -- Numbers in text need this: Lua's own conversion rounds to 14 digits.
 local function digits(n)
-  return string.format('%.0f', n)
+  return string.format('%d', n)
 end
 
 -- Rubbish collection of a value that counts for `span` µs: twice that, a minute at least.

@@ -18,7 +18,7 @@ end
 
 -- `rubbish`: when it may be collected; nil: as before.
 local function save_intent(key, i, rubbish)
-  local text = string.format('%.0f %s %d %.0f %d %d %s %d %s %s', i.attempt, i.lease,
+  local text = string.format('%d %s %d %d %d %d %s %d %s %s', i.attempt, i.lease,
     i.ended and 1 or 0, i.until_, i.node, i.generation, i.via, i.former, i.former_lease,
     i.former_attempt)
   if rubbish then

@@ -7,7 +7,7 @@
 -- last_seen interval usage_known_at | model window_ends count barred_until (its model losses)
 local STATE = '^(%d+) ([01]) (%d+) (%d+) (%-?%d+) ([01]) ([01]) ([01]) (%d+) (%d+) (%d+) (%d+) '
   .. '(%d+) (%d+) (%-?%d+) (%d+) (%d+) (%d+)$'
-local STATE_FORMAT = '%.0f %d %d %d %d %d %d %d %.0f %d %d %.0f %.0f %.0f %.0f %.0f %d %.0f'
+local STATE_FORMAT = '%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d'
 local LEASE_VALUE = '^(%d+) (%d+) (%d+) (%d+) ([01]) (%d+) (%d+) ([%w-]+)$'
 
 -- What a change at a node means at other homes: set by whole.lua or steps.lua.
@@ -27,6 +27,8 @@ local LOSSES_WINDOW = 10000000
 local MAX_JOBS = 1024
 local GENERATION_MAX = 4294967295
 local INSTANCE_MAX = 65535
+-- Later than any time.
+local NEVER = 9007199254740991
 
 -- The record; nil where there is none. One that cannot be read is put aside with its leases: the
 -- node has to register again, and gets jobs only when it has told what it runs.
@@ -42,7 +44,7 @@ local function load_node(num, key, leases_key)
   local generation, live, owner, max_jobs, class, heard, draining, overused, until_, unleased,
     unleased_before, last_seen, interval, usage_known_at, loss_model, loss_ends, loss_count,
     barred_until = string.match(stored[1] or '', STATE)
-  local first = tonumber(stored[3] or 0)
+  local first = tonumber(stored[3] or 0) -- readable
   local hinted = tonumber(stored[4] or -1)
   local capable = stored[2] and string.find(stored[2], CAPS)
   local readable = generation and first and hinted and capable
@@ -83,16 +85,12 @@ local function is_current(n, generation)
   return n and n.live and n.generation == generation
 end
 
-local function may_take(n)
-  return n.live and n.heard and not n.draining and not n.overused
-end
-
 -- Slots taken, by leases or by jobs the node has beyond them.
 local function busy(n)
   return n.leased + n.unleased
 end
 
--- The earliest expiry, or an earlier time: a look that finds nothing puts it right. Zero: none.
+-- The earliest expiry, or an earlier time: a look that finds nothing puts it right.
 local function set_first(n, first)
   if first ~= n.first then
     redis.call('HSET', n.key, 'first', digits(first))
@@ -102,7 +100,7 @@ local function set_first(n, first)
 end
 
 local function save_lease(n, l)
-  local value = string.format('%.0f %.0f %.0f %.0f %d %s %s %s', l.order, l.expires, l.deadline,
+  local value = string.format('%d %d %d %d %d %s %s %s', l.order, l.expires, l.deadline,
     l.attempt, bit_of(l.confirmed), l.session, l.index, l.tgt)
   redis.call('HSET', n.leases_key, l.id, value)
 end
@@ -117,67 +115,76 @@ local function repaired(n, id)
     session = 0, index = 0, tgt = '-',
   }
   save_lease(n, l)
-  if n.first == 0 then set_first(n, expires) end
+  set_first(n, math.min(n.first, expires)) -- repaired
   return l
+end
+
+local function lease_of(n, id, stored)
+  local order, expires, deadline, attempt, confirmed, session, index, tgt =
+    string.match(stored, LEASE_VALUE)
+  if not order then return repaired(n, id) end
+  return {
+    id = id, order = tonumber(order), expires = tonumber(expires), deadline = tonumber(deadline),
+    attempt = tonumber(attempt), confirmed = confirmed == '1', session = session, index = index,
+    tgt = tgt,
+  }
 end
 
 -- All leases in order of grant.
 local function leases_of(n)
   local stored = redis.call('HGETALL', n.leases_key)
   local leases = {}
-  for at = 1, #stored, 2 do
-    local id = stored[at]
-    local order, expires, deadline, attempt, confirmed, session, index, tgt =
-      string.match(stored[at + 1], LEASE_VALUE)
-    leases[#leases + 1] = order and {
-      id = id, order = tonumber(order), expires = tonumber(expires),
-      deadline = tonumber(deadline), attempt = tonumber(attempt), confirmed = confirmed == '1',
-      session = session, index = index, tgt = tgt,
-    } or repaired(n, id)
-  end
-  table.sort(leases, function(a, b) return a.order < b.order end)
+  for at = 1, #stored, 2 do leases[#leases + 1] = lease_of(n, stored[at], stored[at + 1]) end
+  table.sort(leases, function(a, b) return a.order < b.order end) -- no two are equal
   return leases
+end
+
+local function drop_lease(n, id)
+  n.leased = n.leased - redis.call('HDEL', n.leases_key, id)
 end
 
 -- Ends the leases that have expired.
 local function sweep_node(n)
-  if n.first == 0 or n.first > now then return end
-  local first = 0
+  if n.first > now then return end
+  local first = NEVER
   for _, l in ipairs(leases_of(n)) do
     if l.expires <= now then
-      redis.call('HDEL', n.leases_key, l.id)
-      n.leased = n.leased - 1
+      drop_lease(n, l.id)
       lease_ended(l)
     else
-      first = first == 0 and l.expires or math.min(first, l.expires)
+      first = math.min(first, l.expires)
     end
   end
-  set_first(n, first)
+  set_first(n, first) -- saves looks in vain
   room_changed(n)
 end
 
--- The opened generation of a listed node, or the end of one for which a pair had no room.
-local function seat(n, num, key, leases_key, listed, r)
+-- The record of a node that registers, without leases that have expired. A new one may find leases
+-- of a record that is lost: they are looked at at once.
+local function standing(num, r, key, leases_key)
+  local n = load_node(num, key, leases_key)
   if not n then
     n = {
       num = num, key = key, leases_key = leases_key,
-      generation = 0, live = false, owner = r.owner, max_jobs = r.max_jobs, class = -1,
-      heard = false, draining = false, overused = false, until_ = HEARTBEAT_UNKNOWN,
-      unleased = 0, unleased_before = 0, last_seen = 0, interval = 0, usage_known_at = 0,
-      loss_model = -1, loss_ends = 0, loss_count = 0, barred_until = 0,
-      caps = r.caps, first = 0, hinted = -1, leased = redis.call('HLEN', leases_key),
+      generation = 0, owner = r.owner, max_jobs = r.max_jobs, class = -1, caps = r.caps,
+      until_ = HEARTBEAT_UNKNOWN, unleased = 0, unleased_before = 0, last_seen = 0, interval = 0,
+      usage_known_at = 0, loss_model = -1, loss_ends = 0, loss_count = 0, barred_until = 0,
+      first = 0, hinted = -1, leased = redis.call('HLEN', leases_key),
     }
     redis.call('HSET', key, 'name', r.name)
-    -- Leases without a record are looked at when they are next swept.
-    if n.leased > 0 then set_first(n, 1) end
   end
   sweep_node(n)
-  if not listed then
-    n.live, n.class = false, -1 -- no room
-  else
+  return n
+end
+
+-- Opens the generation of a node that is listed, or ends that of one for which a pair had no room.
+-- Nothing is granted before its first heartbeat, so it stands in no index.
+local function seat(n, listed, r)
+  n.live = listed ~= nil -- no room
+  n.class = -1
+  if listed then
     -- A slot that has lost writes must not give a generation twice.
     n.generation = math.max(n.generation + 1, listed.generation)
-    n.live = true
     n.class = listed.class
     n.caps = r.caps
     n.owner = r.owner
@@ -192,8 +199,6 @@ local function seat(n, num, key, leases_key, listed, r)
     n.until_ = now + HEARTBEAT_UNKNOWN
   end
   save_node(n)
-  room_changed(n)
-  return n
 end
 
 -- A heartbeat has come. One that comes early shortens the interval only little by little.
@@ -254,7 +259,7 @@ local function grant(n, job)
   }
   save_lease(n, l)
   n.leased = n.leased + 1
-  if n.first == 0 or l.expires < n.first then set_first(n, l.expires) end
+  set_first(n, math.min(n.first, l.expires))
   if busy(n) >= n.max_jobs then room_changed(n) end
 end
 

@@ -18,7 +18,7 @@ end
 
 function expiry_moved(n)
   local num = string.format(WIDE, n.num)
-  if n.first == 0 then
+  if n.first == NEVER then
     write('ZREM', EXPIRIES, num)
   else
     write('ZADD', EXPIRIES, n.first, num)
@@ -27,6 +27,10 @@ end
 
 local function leave_index(n)
   if n.class >= 0 then write('ZREM', free_index(n.class), string.format(WIDE, n.num)) end
+end
+
+local function may_take(n)
+  return n.live and n.heard and not n.draining and not n.overused
 end
 
 function room_changed(n)

@@ -70,16 +70,19 @@ async fn rules_that_the_store_cannot_serve() {
 
 #[tokio::test]
 async fn a_store_under_other_rules_or_of_an_older_schema() {
-    let mut servers = Servers::one();
-    drop(servers.store(&StateConfig::default()).await);
-    let other = StateConfig { pool_rule: PoolRule::FaceToFace, ..StateConfig::default() };
-    let error = refusal(servers.config(&other)).await;
-    assert!(matches!(error, StoreError::OtherRules { .. }), "{error}");
-    let old = "schema 0, one server, pool_rule asr-x-tts, shard_size 100";
-    let connection = &mut servers.connections[0];
-    cmd("SET").arg(lingua_store::keys::RULES).arg(old).exec(connection).unwrap();
-    let error = refusal(servers.config(&StateConfig::default())).await;
-    assert!(error.to_string().contains("schema 0"), "{error}");
+    for mut servers in [Servers::one(), Servers::cluster()] {
+        drop(servers.store(&StateConfig::default()).await);
+        let other = StateConfig { pool_rule: PoolRule::FaceToFace, ..StateConfig::default() };
+        let error = refusal(servers.config(&other)).await;
+        assert!(matches!(error, StoreError::OtherRules { .. }), "{error}");
+        let old = "schema 0, one server, pool_rule asr-x-tts, shard_size 100";
+        for connection in &mut servers.connections {
+            // Only the server that has the slot takes it.
+            let _ = cmd("SET").arg(lingua_store::keys::RULES).arg(old).exec(connection);
+        }
+        let error = refusal(servers.config(&StateConfig::default())).await;
+        assert!(error.to_string().contains("schema 0"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -97,15 +100,23 @@ async fn a_server_of_the_other_kind() {
 #[tokio::test]
 async fn a_wrong_password() {
     let mut server = Server::start(&["--requirepass", "right"]);
-    let url = server.url();
-    let wrong = url.replace("redis://", "redis://:wrong@");
-    let right = url.replace("redis://", "redis://:right@");
     server.wait_for_port();
-    for bad in [url, wrong] {
-        let error = refusal(config(bad)).await;
+    refuses_passwords(&server.url(), Layout::OneServer).await;
+    let mut servers = Servers::cluster();
+    for connection in &mut servers.connections {
+        cmd("CONFIG").arg("SET").arg("requirepass").arg("right").exec(connection).unwrap();
+    }
+    refuses_passwords(&servers.servers[0].url(), Layout::Cluster).await;
+}
+
+async fn refuses_passwords(url: &str, layout: Layout) {
+    let with = |word: &str| url.replace("redis://", &format!("redis://{word}"));
+    for bad in [with(""), with(":wrong@")] {
+        let error = refusal(StoreConfig { layout, ..config(bad) }).await;
         assert!(matches!(error, StoreError::Credentials(_)), "{error:?}");
     }
-    assert!(Store::connect(config(right)).await.is_ok());
+    let right = StoreConfig { layout, ..config(with(":right@")) };
+    assert!(Store::connect(right).await.is_ok());
 }
 
 #[tokio::test]
@@ -121,47 +132,136 @@ async fn a_read_only_replica() {
 
 #[tokio::test]
 async fn memory_that_is_full() {
+    for mut servers in [Servers::one(), Servers::cluster()] {
+        let layout = servers.layout;
+        let store = servers.store(&StateConfig::default()).await;
+        let now = Micros::secs(1);
+        let reply = store.apply(now, &register("a")).await.unwrap();
+        let Reply::Registered(Ok(node)) = reply else { panic!("{reply:?}") };
+        store.apply(now, &Op::Heartbeat(node, Report::default())).await.unwrap();
+        reserve(&store, layout, 1).await.unwrap();
+        let before = dump(&mut servers.connections, now);
+        limit_memory(&mut servers, "1");
+        let later = Op::Heartbeat(node, Report { running: 1, ..Report::default() });
+        let errors = [
+            store.apply(now, &register("b")).await.unwrap_err(),
+            store.apply(now, &later).await.unwrap_err(),
+            reserve(&store, layout, 2).await.unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, StoreError::OutOfMemory), "{error:?}");
+        }
+        limit_memory(&mut servers, "0");
+        assert_eq!(dump(&mut servers.connections, now), before, "nothing is half written");
+        // Two slots: the one that was refused and no more.
+        reserve(&store, layout, 2).await.unwrap();
+        reserve(&store, layout, 3).await.unwrap();
+        let [_, leases] = lingua_store::keys::node(node.num);
+        let held = servers
+            .connections
+            .iter_mut()
+            .find_map(|connection| cmd("HLEN").arg(&leases).query::<u32>(connection).ok());
+        assert_eq!(held, Some(2));
+    }
+}
+
+fn limit_memory(servers: &mut Servers, bytes: &str) {
+    for connection in &mut servers.connections {
+        cmd("CONFIG").arg("SET").arg("maxmemory").arg(bytes).exec(connection).unwrap();
+    }
+}
+
+/// Asks for a slot of the first node.
+async fn reserve(store: &Store, layout: Layout, n: u64) -> Result<Reply, StoreError> {
+    let (now, num) = (Micros::secs(1), NodeNum(0));
+    let pair = Pair { src: "zh".parse().unwrap(), tgt: "en".parse().unwrap() };
+    let request = RequestId { session: SessionId(n), index: 0, tgt: pair.tgt };
+    let (lease, needs) = (LeaseId(n), Needs::pair(pair));
+    let (excluded, deadline) = (Excluded::default(), now + Micros::secs(60));
+    if layout == Layout::Cluster {
+        let target = Target { node: num, generation: None, via: Via::Candidate };
+        let reserve = Reserve { target, request, attempt: 1, lease, needs, excluded, deadline };
+        return store.apply(now, &Op::Reserve(reserve)).await;
+    }
+    let mut candidates = Candidates::default();
+    candidates.push(num);
+    let dispatch = Dispatch {
+        request,
+        attempt: 1,
+        lease,
+        needs,
+        affinity: false,
+        preferred: None,
+        excluded,
+        candidates,
+        scan: None,
+        deadline,
+    };
+    store.apply(now, &Op::Dispatch(dispatch)).await
+}
+
+/// A primary that becomes a replica under way: an operator has made a mistake.
+#[tokio::test]
+async fn a_primary_that_becomes_a_replica() {
+    let mut other = Server::start(&[]);
+    drop(other.connection());
     let mut servers = Servers::one();
     let store = servers.store(&StateConfig::default()).await;
-    let now = Micros::secs(1);
-    let mut limit = |bytes: &str| {
+    store.apply(Micros::secs(1), &register("a")).await.unwrap();
+    let mut follow = |host: &str, port: &str| {
         let connection = &mut servers.connections[0];
-        cmd("CONFIG").arg("SET").arg("maxmemory").arg(bytes).exec(connection).unwrap();
+        cmd("REPLICAOF").arg(host).arg(port).exec(connection).unwrap();
     };
-    limit("1");
-    let error = store.apply(now, &register("a")).await.unwrap_err();
-    assert!(matches!(error, StoreError::OutOfMemory), "{error:?}");
-    limit("0");
-    let reply = store.apply(now, &register("a")).await.unwrap();
-    assert!(matches!(reply, Reply::Registered(Ok(NodeRef { generation: 1, .. }))), "{reply:?}");
+    follow("127.0.0.1", &other.port.to_string());
+    let error = store.apply(Micros::secs(1), &register("b")).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly | StoreError::NotReady(_)), "{error:?}");
+    follow("NO", "ONE");
+    while store.apply(Micros::secs(1), &register("b")).await.is_err() {}
+}
+
+/// In a Cluster a replica's address leads to the primaries.
+#[tokio::test]
+async fn a_replica_of_a_cluster_is_a_way_to_it() {
+    let servers = Servers::cluster_with_replicas();
+    let url = servers.replicas[0].url();
+    let store = Store::connect(StoreConfig { layout: Layout::Cluster, ..config(url) }).await;
+    store.unwrap().apply(Micros::secs(1), &register("a")).await.unwrap();
 }
 
 #[tokio::test]
 async fn scripts_that_a_server_has_forgotten() {
-    let mut servers = Servers::one();
-    let store = servers.store(&StateConfig::default()).await;
-    cmd("SCRIPT").arg("FLUSH").exec(&mut servers.connections[0]).unwrap();
-    for generation in 1..3 {
-        let reply = store.apply(Micros::secs(1), &register("a")).await.unwrap();
-        let Reply::Registered(Ok(node)) = reply else { panic!("{reply:?}") };
-        assert_eq!(node.generation, generation);
+    for mut servers in [Servers::one(), Servers::cluster()] {
+        let store = servers.store(&StateConfig::default()).await;
+        for connection in &mut servers.connections {
+            cmd("SCRIPT").arg("FLUSH").exec(connection).unwrap();
+        }
+        for generation in 1..3 {
+            let reply = store.apply(Micros::secs(1), &register("a")).await.unwrap();
+            let Reply::Registered(Ok(node)) = reply else { panic!("{reply:?}") };
+            assert_eq!(node.generation, generation);
+        }
+        // On a Cluster a registration is two scripts.
+        assert_eq!(store.counts().reloads(), servers.connections.len().min(2) as u64);
     }
-    assert_eq!(store.counts().reloads(), 1);
 }
 
 #[tokio::test]
 async fn a_server_that_does_not_answer_in_time() {
-    let mut servers = Servers::one();
-    let timeout = Duration::from_millis(200);
-    let config = StoreConfig { timeout, ..config(servers.servers[0].url()) };
-    let store = Store::connect(config).await.unwrap();
-    let pause = cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").clone();
-    pause.exec(&mut servers.connections[0]).unwrap();
-    let error = store.apply(Micros::secs(1), &register("a")).await.unwrap_err();
-    assert!(matches!(error, StoreError::TimedOut(_)), "{error:?}");
-    cmd("CLIENT").arg("UNPAUSE").exec(&mut servers.connections[0]).unwrap();
-    // How soon it answers again depends on the machine; that it does must not.
-    while store.apply(Micros::secs(1), &register("a")).await.is_err() {}
+    for mut servers in [Servers::one(), Servers::cluster()] {
+        let timeout = Duration::from_millis(200);
+        let config = StoreConfig { timeout, ..servers.config(&StateConfig::default()) };
+        let store = Store::connect(config).await.unwrap();
+        for connection in &mut servers.connections {
+            cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec(connection).unwrap();
+        }
+        let error = store.apply(Micros::secs(1), &register("a")).await.unwrap_err();
+        assert!(matches!(error, StoreError::TimedOut(_)), "{error:?}");
+        for connection in &mut servers.connections {
+            cmd("CLIENT").arg("UNPAUSE").exec(connection).unwrap();
+        }
+        // How soon it answers again depends on the machine; that it does must not.
+        while store.apply(Micros::secs(1), &register("a")).await.is_err() {}
+    }
 }
 
 #[tokio::test]

@@ -10,13 +10,16 @@ use tokio::runtime::Runtime;
 
 use crate::dump::dump;
 use crate::servers::Servers;
+use crate::size;
 use crate::steps::{self, NAMES, Step};
 use crate::story::Story;
 
 /// Parts of one case, each a step or a few.
 const STEPS: std::ops::Range<usize> = 150..250;
-/// Cases; at least 10^5 steps in all.
-const CASES: u32 = 700;
+/// Operations in all; `LINGUA_OPERATIONS` sets another number.
+const OPERATIONS: u32 = 100_000;
+/// What a case of this many parts has on average, and a little less.
+const OPERATIONS_OF_CASE: u32 = 220;
 /// A time of the years that come, so that numbers are as large as they will be.
 const START: Micros = Micros(1_900_000_000_000_007);
 
@@ -47,6 +50,8 @@ pub(crate) struct Both<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) servers: &'a mut Servers,
     pub(crate) store: &'a Store,
+    /// Operations that were answered alike.
+    pub(crate) operations: u32,
 }
 
 impl Both<'_> {
@@ -78,6 +83,7 @@ impl Both<'_> {
                 }
             }
             story.hear(&op, &expected);
+            self.operations += 1;
         }
         let mut expected = state.dump(now);
         let unseen = if self.servers.connections.len() == 1 { "hint" } else { "free" };
@@ -129,17 +135,35 @@ fn conform(mut servers: Servers, steps: BoxedStrategy<Vec<Step>>) {
     let stores: Vec<Store> =
         rules.iter().map(|rules| runtime.block_on(servers.store(rules))).collect();
     let cases = (0..rules.len(), prop::collection::vec(steps, STEPS));
-    let config = Config { cases: CASES, max_shrink_iters: 2_000, ..Config::default() };
+    let wanted = size::operations(OPERATIONS);
+    let config = Config {
+        cases: wanted.div_ceil(OPERATIONS_OF_CASE),
+        max_shrink_iters: 2_000,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let mut runner = TestRunner::new(config);
+    let layout = servers.layout;
     let servers = std::cell::RefCell::new(servers);
+    let operations = std::cell::Cell::new(0);
     let run = runner.run(&cases, |(rule, steps)| {
         let mut servers = servers.borrow_mut();
-        let mut both = Both { runtime: &runtime, servers: &mut servers, store: &stores[rule] };
-        both.run(&rules[rule], &steps.concat())
+        let mut both = Both {
+            runtime: &runtime,
+            servers: &mut servers,
+            store: &stores[rule],
+            operations: operations.get(),
+        };
+        let run = both.run(&rules[rule], &steps.concat());
+        operations.set(both.operations);
+        run
     });
     if let Err(error) = run {
         panic!("{error}");
     }
+    let operations = operations.get();
+    println!("{layout:?}: {operations} operations, all answered and stored alike");
+    assert!(operations >= wanted, "{operations} operations, {wanted} were wanted");
 }
 
 #[test]

@@ -77,6 +77,20 @@ impl Looker<'_> {
                     self.lines.push(format!("class {class} {}", describe(&caps)));
                 }
             }
+            ("dir", "expiries") => {
+                let due: Vec<(String, u64)> = self.ask("ZRANGE", key, &["0", "-1", "WITHSCORES"]);
+                for (num, score) in due {
+                    let [record, _] = lingua_store::keys::node(NodeNum(parse(&num)));
+                    let first: u64 = self.ask("HGET", &record, &["first"]);
+                    assert_eq!(score, first, "the expiry of node {num}");
+                }
+            }
+            ("dir", class) if class.starts_with("class:") => {
+                let of = |listing: &&String| listing.split(' ').next() == Some(&class[6..]);
+                let members = self.listing.values().filter(of).count();
+                let listed: usize = self.ask("HGET", key, &["listed"]);
+                assert_eq!(listed, members, "members of {class}");
+            }
             ("dir", index) if index.starts_with("pair:") || index.starts_with("model:") => {
                 let classes: Vec<String> = self.ask("ZRANGE", key, &["0", "-1"]);
                 for class in classes {

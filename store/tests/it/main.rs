@@ -3,11 +3,19 @@
 
 mod bad_contents;
 mod bad_servers;
+mod clocks;
 mod conformance;
 mod drive;
 mod dump;
+mod failover;
+mod gate;
+mod kill_points;
 mod members;
 mod mutants;
+mod repeats;
 mod servers;
+mod size;
 mod steps;
 mod story;
+mod turns;
+mod world;

@@ -42,18 +42,22 @@ async fn numbers_are_given_once_and_again_only_when_all_are_used() {
 async fn whoever_says_nothing_is_gone_and_may_come_back() {
     on_both(async |_, store| {
         let [one, two] = [InstanceId(1), InstanceId(2)];
-        assert!(store.present(one, "a", LONG).await.unwrap().joined);
-        assert!(!store.present(one, "b", LONG).await.unwrap().joined);
+        let since = store.present(one, "a", LONG).await.unwrap().since;
+        assert_eq!(store.present(one, "b", LONG).await.unwrap().since, since);
         let roll = store.present(two, "c", SHORT).await.unwrap();
         assert_eq!(roll.members[0].about, "b");
+        let first = roll.since;
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert_eq!(ids(&store.roll().await.unwrap()), [(1, true), (2, false)]);
         assert!(!store.forget(one, false).await.unwrap(), "it is there");
         assert!(store.forget(two, false).await.unwrap());
         // It comes back while another one clears up after it.
-        assert!(store.present(two, "d", LONG).await.unwrap().joined);
+        let back = store.present(two, "d", LONG).await.unwrap().since;
+        assert_ne!(back, first);
         store.settle(two).await.unwrap();
         assert_eq!(ids(&store.roll().await.unwrap()), [(1, true), (2, true)]);
+        let again = store.present(two, "d", LONG).await.unwrap().since;
+        assert_eq!(again, back, "whoever has not heard it hears it again");
         assert!(store.forget(two, true).await.unwrap());
         store.settle(two).await.unwrap();
         assert_eq!(ids(&store.roll().await.unwrap()), [(1, true)]);

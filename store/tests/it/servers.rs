@@ -14,13 +14,14 @@ use tempfile::TempDir;
 /// Slots of a Cluster.
 const SLOTS: u16 = 16_384;
 /// Longest wait for a server, or for a Cluster to agree.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One server.
 pub(crate) struct Server {
     child: Child,
-    port: u16,
-    _folder: TempDir,
+    pub(crate) port: u16,
+    folder: TempDir,
+    options: Vec<String>,
 }
 
 impl Server {
@@ -28,21 +29,34 @@ impl Server {
     pub(crate) fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the server");
         let port = free_port();
-        let mut command = Command::new("redis-server");
-        command
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-            .args(["--appendonly", "no", "--daemonize", "no", "--dir"])
-            .arg(folder.path())
-            .args(options)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let child = command.spawn().unwrap_or_else(|error| {
-            panic!(
-                "redis-server cannot be started ({error}): install it with \
-                 `apt-get install redis-server`, or run .ci/run, which does"
-            )
-        });
-        Self { child, port, _folder: folder }
+        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        let child = spawn(port, &folder, &options);
+        Self { child, port, folder, options }
+    }
+
+    /// Ends it, as a crash does.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again with what it has saved.
+    pub(crate) fn start_again(&mut self) {
+        self.child = spawn(self.port, &self.folder, &self.options);
+    }
+
+    /// Starts a server that may be met by a Cluster.
+    pub(crate) fn of_cluster() -> Self {
+        let bus = free_port().to_string();
+        let options = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+        Self::start(&[&options[..], &["--repl-diskless-sync-delay", "0"]].concat())
+    }
+
+    /// Joins the Cluster of another one.
+    pub(crate) fn meet(&self, other: &mut Connection) {
+        let bus = &self.options[3];
+        let mut meet = redis::cmd("CLUSTER");
+        meet.arg("MEET").arg("127.0.0.1").arg(self.port).arg(bus).exec(other).unwrap();
     }
 
     pub(crate) fn url(&self) -> String {
@@ -82,9 +96,25 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
+}
+
+fn spawn(port: u16, folder: &TempDir, options: &[String]) -> Child {
+    let mut command = Command::new("redis-server");
+    command
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+        .args(["--appendonly", "no", "--daemonize", "no", "--dir"])
+        .arg(folder.path())
+        .args(options)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().unwrap_or_else(|error| {
+        panic!(
+            "redis-server cannot be started ({error}): install it with \
+             `apt-get install redis-server`, or run .ci/run, which does"
+        )
+    })
 }
 
 fn free_port() -> u16 {
@@ -97,23 +127,25 @@ pub(crate) struct Servers {
     pub(crate) layout: Layout,
     pub(crate) servers: Vec<Server>,
     pub(crate) connections: Vec<Connection>,
+    /// One for each primary, or none.
+    pub(crate) replicas: Vec<Server>,
 }
 
 impl Servers {
     pub(crate) fn one() -> Self {
         let mut server = Server::start(&[]);
         let connection = server.connection();
-        Self { layout: Layout::OneServer, servers: vec![server], connections: vec![connection] }
+        Self {
+            layout: Layout::OneServer,
+            servers: vec![server],
+            connections: vec![connection],
+            replicas: Vec::new(),
+        }
     }
 
     /// Three primaries, a third of the slots each.
     pub(crate) fn cluster() -> Self {
-        let mut servers: Vec<Server> = (0..3)
-            .map(|_| {
-                let bus = free_port().to_string();
-                Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus])
-            })
-            .collect();
+        let mut servers: Vec<Server> = (0..3).map(|_| Server::of_cluster()).collect();
         let mut connections: Vec<Connection> = servers.iter_mut().map(Server::connection).collect();
         let share = SLOTS / 3;
         for (at, connection) in connections.iter_mut().enumerate() {
@@ -123,18 +155,7 @@ impl Servers {
             add.arg("ADDSLOTSRANGE").arg(first).arg(last).exec(connection).unwrap();
         }
         for met in &servers[1..] {
-            let bus: Vec<String> = redis::cmd("CONFIG")
-                .arg("GET")
-                .arg("cluster-port")
-                .query(&mut connections_of(met))
-                .unwrap();
-            redis::cmd("CLUSTER")
-                .arg("MEET")
-                .arg("127.0.0.1")
-                .arg(met.port)
-                .arg(&bus[1])
-                .exec(&mut connections[0])
-                .unwrap();
+            met.meet(&mut connections[0]);
         }
         let since = Instant::now();
         for connection in &mut connections {
@@ -148,7 +169,7 @@ impl Servers {
                 sleep(Duration::from_millis(20));
             }
         }
-        Self { layout: Layout::Cluster, servers, connections }
+        Self { layout: Layout::Cluster, servers, connections, replicas: Vec::new() }
     }
 
     pub(crate) fn config(&self, state: &StateConfig) -> StoreConfig {
@@ -176,8 +197,4 @@ impl Servers {
             redis::cmd("FLUSHALL").exec(connection).unwrap();
         }
     }
-}
-
-fn connections_of(server: &Server) -> Connection {
-    redis::Client::open(server.url()).unwrap().get_connection().unwrap()
 }
