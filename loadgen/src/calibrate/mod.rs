@@ -142,12 +142,13 @@ pub struct Calibration {
 pub fn calibrate(target: &Target) -> Result<Calibration, CalibrateError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (scheduler, address) = target.reach().await?;
+        let (scheduler, addresses) = target.reach().await?;
+        let address = addresses.first();
         let process = match &scheduler {
             Some(scheduler) => Process::new(scheduler.pid()),
             None => Process::listening_at(address.socket),
         };
-        let measured = measure(&address, process).await;
+        let measured = measure(address, process).await;
         if let Some(scheduler) = scheduler {
             scheduler.stop().await;
         }
@@ -216,7 +217,7 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
 /// The dispatch latencies of a small run, hangover taken off.
 async fn dispatches(address: &Address, scenario: &str) -> Result<Histogram<u64>, CalibrateError> {
     let loaded: Loaded = scenario.parse().map_err(LoadError::Scenario)?;
-    let options = Options::new(Target::Url(address.base.clone()));
+    let options = Options::new(Target::Running(address.base.as_str().into()));
     let mut artifacts = run::run(&loaded, &options, &mut Unwatched).await?;
     if artifacts.run.verdict == Verdict::Void {
         return Err(CalibrateError::Void { reasons: artifacts.run.reasons.join("; ") });
