@@ -9,7 +9,8 @@ use lingua_core::{CapacityCheck, Micros, Op, PoolRule, RegisterError, Reply, Sta
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
-use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
+use redis::io::tcp::TcpSettings;
+use redis::{Cmd, ErrorKind, IntoConnectionInfo, RedisError, ServerErrorKind, Value};
 
 use crate::call::{Call, call};
 use crate::members::Script;
@@ -21,6 +22,11 @@ use crate::{Address, Layout, Scripts, StoreError, keys};
 const VERSION_MIN: u32 = 7;
 /// Longest wait between two attempts to connect.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
+
+/// Longest that what was sent may go unacknowledged; then the connection is opened anew. Without it
+/// the system tries again ever more rarely, and notices long after that a cut is mended.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(3);
 
 /// How to reach a store, and under which rules.
 #[derive(Debug, Clone)]
@@ -346,7 +352,8 @@ pub(crate) async fn connect_for(
     let connecting = async {
         match config.layout {
             Layout::OneServer => {
-                let client = redis::Client::open(first.whole())?;
+                let info = first.whole().into_connection_info()?.set_tcp_settings(tcp());
+                let client = redis::Client::open(info)?;
                 let settings = ConnectionManagerConfig::new()
                     .set_connection_timeout(Some(config.timeout))
                     .set_response_timeout(Some(patience))
@@ -358,6 +365,7 @@ pub(crate) async fn connect_for(
                 let client = ClusterClient::builder(config.urls.iter().map(Address::whole))
                     .connection_timeout(config.timeout)
                     .response_timeout(patience)
+                    .tcp_settings(tcp())
                     .retries(3)
                     .build()?;
                 Ok(Link::Cluster(client.get_async_connection().await?))
@@ -365,6 +373,14 @@ pub(crate) async fn connect_for(
         }
     };
     connecting.await.map_err(address)
+}
+
+/// Commands are short and want to leave at once.
+fn tcp() -> TcpSettings {
+    let settings = TcpSettings::default().set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(UNACKNOWLEDGED);
+    settings
 }
 
 pub(crate) fn text(value: Value, what: &'static str) -> Result<String, StoreError> {

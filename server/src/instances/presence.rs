@@ -43,6 +43,8 @@ pub(super) struct Keeper {
     pub(super) passphrase: Passphrase,
     // Since when the store has answered every time.
     pub(super) steady_since: Option<Micros>,
+    // It has been absent, and the hub does not know yet that it is present again.
+    pub(super) returns: bool,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -84,15 +86,21 @@ impl Keeper {
         let asked = clock.now();
         let roll = store.present(id, &self.about, LIFE).await?;
         let until = asked + Micros(LIFE.as_micros() as u64);
-        if roll.joined {
+        // Whose presence has ended may have been forgotten, even where the store says no such thing:
+        // a call that was given up may have been carried out since, and taken that word along. And
+        // to the store its nodes have been silent for as long.
+        self.returns |= roll.joined || !self.standing.holds(clock.now());
+        if self.returns {
             let lost = self.come_back(&store, id).await?;
-            warn!(instance = id.0, lost, "the store had forgotten this instance");
+            self.returns = false;
+            warn!(instance = id.0, forgotten = roll.joined, lost, "present again");
             let _ = self.hub.send(Event::Shared(Shared::Rejoined { until, lost })).await;
         } else {
             self.standing.lasts(until);
         }
-        let _ = self.hub.send(Event::Shared(Shared::Members(roll.members.clone()))).await;
         let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
+        let members = roll.members.clone();
+        let _ = self.hub.send(Event::Shared(Shared::Members { members, judges })).await;
         let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
         for member in gone.filter(|_| judges) {
             if store.lock("sweeper", id, SWEEP).await? {
@@ -107,7 +115,9 @@ impl Keeper {
     async fn come_back(&self, store: &Store, id: InstanceId) -> Result<bool, StoreError> {
         store.agree_on_rules().await?;
         let own = self.passphrase.get();
-        let secret = store.secret(own.text()).await?;
+        // A store that has lost everything gets another secret, by which all others know it too.
+        let fresh = Passphrase::fresh().unwrap_or_else(|_| own.text().to_owned());
+        let secret = store.secret(&fresh).await?;
         let lost = secret.is_new || secret.stands != own.text();
         if lost {
             store.skip_instances(id).await?;
