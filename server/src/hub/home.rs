@@ -176,10 +176,14 @@ impl Home {
         };
         let gate = instance.gate(node)?;
         let over = |used: &Option<u16>| used.zip(remote.usage_max).is_some_and(|(u, max)| u >= max);
+        let snapshot = instance.snapshot();
+        let known = snapshot.live.get(node.num.index()) == Some(&Some(node.generation));
         let state = match gate {
             _ if drained => NodeState::Draining,
             _ if usage.iter().any(over) => NodeState::Overused,
             gate if !gate.heard => NodeState::Unheard,
+            // Whoever drains it may have told only the store.
+            _ if known && !snapshot.directory.is_available(node.num) => NodeState::Draining,
             gate if gate.taken >= gate.max_jobs => NodeState::Full,
             _ => NodeState::Ready,
         };
