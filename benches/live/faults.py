@@ -14,17 +14,15 @@ import asyncio
 import csv
 import dataclasses
 import json
-import pathlib
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LINGUA = ROOT / "target/release/lingua"
+from house import PROXY, REDIS, ROOT, House, ask, wait_for
+
 OUT = ROOT / "out/faults"
 SCENARIO = "scenarios/live/instances.toml"
 # The instance that is struck, of three. Peers are spread over them by their number.
@@ -116,103 +114,15 @@ class Proxy(threading.Thread):
         asyncio.run_coroutine_threadsafe(step(refuse), self.loop).result()
 
 
-class House:
-    """All processes of a case."""
-
-    def __init__(self, case, ports, out):
-        self.case, self.ports, self.out = case, ports, out
-        self.redis, self.instances, self.proxy = {}, [], None
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir(parents=True)
-
-    def free(self, at):
-        return self.ports + at
-
-    def start(self):
-        if self.case.cluster:
-            ports = [self.free(10 + n) for n in range(6)]
-            for port in ports:
-                self.start_redis(port)
-            hosts = [f"127.0.0.1:{port}" for port in ports]
-            create = ["redis-cli", "--cluster", "create", *hosts, "--cluster-replicas", "1",
-                      "--cluster-yes"]
-            subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
-            wait_for(lambda: all(self.cluster_is_well(port) for port in ports), "the Cluster")
-            self.urls = ["--redis", ",".join(f"redis://{host}" for host in hosts),
-                         "--redis-cluster"]
-        else:
-            self.start_redis(self.free(10))
-        if self.case.behind_proxy:
-            self.proxy = Proxy(self.free(9), self.free(10))
-        self.instances = [self.start_instance(n) for n in range(INSTANCES)]
-        wait_for(lambda: all(ready(self.free(n)) for n in range(INSTANCES)), "the instances")
-        # Until every instance has copied who is there.
-        time.sleep(1)
-
-    def start_redis(self, port):
-        folder = self.out / f"redis-{port}"
-        folder.mkdir(exist_ok=True)
-        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
-                   "--save", "", "--appendonly", "yes", "--logfile", folder / "log"]
-        if self.case.cluster:
-            command += ["--cluster-enabled", "yes", "--cluster-node-timeout", "5000"]
-        self.redis[port] = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        wait_for(lambda: ask(port, "PING") == "PONG", f"redis-server at {port}")
-
-    def start_instance(self, n):
-        redis = self.free(9 if self.proxy and n == STRUCK else 10)
-        urls = self.urls if self.case.cluster else ["--redis", f"redis://127.0.0.1:{redis}"]
-        command = [LINGUA, "serve", SCENARIO, "--listen", f"127.0.0.1:{self.free(n)}", *urls]
-        log = open(self.out / f"instance-{n}.log", "a", encoding="utf-8")
-        return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-
-    def cluster_is_well(self, port):
-        said = ask(port, "CLUSTER", "INFO")
-        return "cluster_state:ok" in said and "cluster_known_nodes:6" in said
-
-    def load(self, begins, settings):
-        targets = ",".join(f"ws://127.0.0.1:{self.free(n)}" for n in range(INSTANCES))
-        command = [LINGUA, "load", SCENARIO, "--target", targets, "--start-at", str(begins),
-                   "--out", self.out / "load", *settings]
-        log = open(self.out / "load.log", "w", encoding="utf-8")
-        return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-
-    def stop(self):
-        for process in [*self.instances, *self.redis.values()]:
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-            process.wait()
-
-
-def ask(port, *command):
-    said = subprocess.run(["redis-cli", "-p", str(port), *command], capture_output=True, text=True,
-                          check=False)
-    return said.stdout.strip()
-
-
-def ready(port):
-    curl = ["curl", "-sf", "-o", "/dev/null", f"http://127.0.0.1:{port}/ready"]
-    return subprocess.run(curl, check=False).returncode == 0
-
-
-def wait_for(holds, what, patience=60):
-    since = time.monotonic()
-    while not holds():
-        if time.monotonic() - since > patience:
-            sys.exit(f"{what}: not there after {patience} s")
-        time.sleep(0.1)
-
-
 # The cases. Each does its harm, waits and cures it; it gives the time of the cure.
 
 
-def nothing(house, case):
+def nothing(house, case, proxy):
     time.sleep(case.lasts)
     return time.time()
 
 
-def kill_instance(house, case):
+def kill_instance(house, case, proxy):
     """Its peers go to the others at once; the service is whole without it."""
     house.instances[STRUCK].kill()
     killed = time.time()
@@ -223,8 +133,8 @@ def kill_instance(house, case):
 
 
 def kill_redis(empty):
-    def harm(house, case):
-        port = house.free(10)
+    def harm(house, case, proxy):
+        port = house.port(REDIS)
         house.redis[port].kill()
         house.redis[port].wait()
         if empty:
@@ -235,11 +145,11 @@ def kill_redis(empty):
     return harm
 
 
-def kill_primary(house, case):
+def kill_primary(house, case, proxy):
     """The one that has the directory; it comes back as a replica of its replica."""
-    slot = int(ask(house.free(10), "CLUSTER", "KEYSLOT", "{dir}"))
+    slot = int(ask(house.port(REDIS), "CLUSTER", "KEYSLOT", "{dir}"))
     struck = None
-    for line in ask(house.free(10), "CLUSTER", "NODES").splitlines():
+    for line in ask(house.port(REDIS), "CLUSTER", "NODES").splitlines():
         _, address, flags, *_, = line.split()
         for low, high in re.findall(r" (\d+)-(\d+)", line):
             if int(low) <= slot <= int(high) and "master" in flags:
@@ -257,7 +167,7 @@ def kill_primary(house, case):
     return cured
 
 
-def freeze(house, case):
+def freeze(house, case, proxy):
     house.instances[STRUCK].send_signal(signal.SIGSTOP)
     time.sleep(case.lasts)
     house.instances[STRUCK].send_signal(signal.SIGCONT)
@@ -265,10 +175,10 @@ def freeze(house, case):
 
 
 def cut(refuse):
-    def harm(house, case):
-        house.proxy.do(house.proxy.cut, refuse)
+    def harm(house, case, proxy):
+        proxy.do(proxy.cut, refuse)
         time.sleep(case.lasts)
-        house.proxy.do(house.proxy.mend, refuse)
+        proxy.do(proxy.mend, refuse)
         return time.time()
     return harm
 
@@ -289,7 +199,8 @@ CASES = {
 
 def play(name, case, ports, more):
     out = OUT / name
-    house = House(case, ports, out)
+    near = {STRUCK: ports + PROXY} if case.behind_proxy else {}
+    house = House(out, ports, INSTANCES, case.cluster, near)
     allowed = {"skew": 100 if case.lasts > 10 or case.dies else 0}
     if case.dies:
         allowed |= {"nodes": 34, "sessions": 334}
@@ -300,11 +211,13 @@ def play(name, case, ports, more):
         settings += ["--set", f"expect.{EXPECTED[metric]}.max={most}"]
     print(f"{name}: {case.words}", flush=True)
     try:
-        house.start()
+        house.start_store()
+        proxy = Proxy(ports + PROXY, ports + REDIS) if case.behind_proxy else None
+        house.start_instances()
         begins = int(time.time()) + 8
-        judge = house.load(begins, [*settings, *more])
+        judge = house.load(SCENARIO, "--start-at", str(begins), *settings, *more)
         time.sleep(begins + AT - time.time())
-        cured = case.harm(house, case) - begins
+        cured = case.harm(house, case, proxy) - begins
         judge.wait()
         ended = [n for n, one in enumerate(house.instances) if one.poll() is not None]
     finally:

@@ -285,7 +285,8 @@ impl Hub {
         let Some(abroad) = &mut self.abroad else { return };
         if abroad.has_guest(job, Some(attempt), node.num, (session, index)) {
             abroad.guests.remove(&job);
-            let parcel = AnswerParcel { job, attempt, session, index, error, events, translation };
+            let parcel =
+                AnswerParcel { job, attempt, outcome, session, index, error, events, translation };
             abroad.send(job.origin, ToInstance::Parcel(Parcel::Answer(Box::new(parcel))));
         } else {
             self.refuse_result(node, job, attempt);

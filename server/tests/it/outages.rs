@@ -144,6 +144,20 @@ async fn what_nobody_waits_for_takes_no_slots_when_redis_wakes() {
 }
 
 #[tokio::test]
+async fn a_result_of_another_instance_comes_while_redis_is_away() {
+    let mut redis = Redis::start();
+    let (here, there) = (server_with(redis.config()).await, server_with(redis.config()).await);
+    let mut node = Node::register(&there, "n1", "zh", "en", 1).await;
+    let mut client = Client::open(&here, "zh", "en").await;
+    served(&mut client, &mut node, "before").await;
+    client.speak(1, true).await;
+    let job = node.job().await;
+    redis.kill();
+    node.answer(&job, "meanwhile").await;
+    assert_eq!(client.translation().await.0, "meanwhile");
+}
+
+#[tokio::test]
 async fn all_instances_notice_that_redis_has_lost_everything() {
     let mut redis = Redis::start();
     let (here, there) = (server_with(redis.config()).await, server_with(redis.config()).await);
