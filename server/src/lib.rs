@@ -19,6 +19,7 @@ pub mod operator;
 mod profile;
 mod snapshot;
 mod sockets;
+mod threads;
 mod wire;
 
 use std::future::Future;
@@ -32,6 +33,7 @@ use lingua_core::{SessionId, State};
 use lingua_store::Store;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
@@ -49,6 +51,7 @@ use lag::Lag;
 use ledger::Ledger;
 use snapshot::{Snapshot, Snapshots};
 use sockets::Roster;
+use threads::Threads;
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
@@ -59,6 +62,9 @@ pub enum ServeError {
     /// The operating system gave no random bytes.
     #[error("no random bytes from the operating system: {0}")]
     Random(getrandom::Error),
+    /// The operating system gave no threads.
+    #[error("no threads from the operating system: {0}")]
+    Threads(io::Error),
     /// The listening socket failed.
     #[error("the listening socket failed: {0}")]
     Listen(#[from] io::Error),
@@ -96,6 +102,8 @@ struct Shared {
     config: Config,
     clock: Clock,
     hub: mpsc::Sender<Event>,
+    // Where the tasks of nodes' sockets run.
+    nodes: Handle,
     sockets: Roster,
     next_session: AtomicU32,
     speech: Ledger,
@@ -179,6 +187,7 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), ServeError> {
         let Self { config, listener, clock, seed, joined } = self;
+        let threads = Threads::start().map_err(ServeError::Threads)?;
         let (hub, inbox) = mpsc::channel(config.limits.inbox);
         let lag = Lag::default();
         let measuring = tokio::spawn(lag.clone().measure(clock));
@@ -186,14 +195,14 @@ impl Server {
         let (mut replies, mut abroad, mut outbound) = (None, None, None);
         if let Some(joined) = &joined {
             let (remote, from_store) = joined.home(&config);
-            let (others, to_others) = joined.abroad(&hub);
+            let (others, to_others) = joined.abroad(&hub, threads.nodes());
             (home, replies) = (remote, Some(from_store));
             (abroad, outbound) = (Some(others), Some(to_others));
         }
         let store = joined.as_ref().map(|joined| joined.store().clone());
         let standing = joined.as_ref().map(|joined| joined.standing().clone());
         let scheduler = Hub::new(&config, home, abroad, clock, lag, seed).run(inbox, replies);
-        let scheduler = tokio::spawn(scheduler);
+        let scheduler = threads.hub().spawn(scheduler);
         let (snapshots, snapshot) = Snapshots::new(&config);
         let (limits, id) = (config.limits, config.instance.id);
         // Not from zero: a client that outlived a restart should not meet its old name.
@@ -203,6 +212,7 @@ impl Server {
             config,
             clock,
             hub: hub.clone(),
+            nodes: threads.nodes().clone(),
             sockets: Roster::new(limits.sockets),
             next_session: AtomicU32::new(first),
             speech: Ledger::default(),

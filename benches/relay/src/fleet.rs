@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use hdrhistogram::Histogram;
 use lingua_loadgen::socket::Socket;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
@@ -98,8 +99,14 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Opens all sockets; nobody speaks before all are open.
-    pub(crate) async fn open(row: Row, load: Load, target: SocketAddr) -> Result<Self, Failure> {
+    /// Opens all sockets; nobody speaks before all are open. Nodes work on threads of their own, as
+    /// their machines are not those of clients.
+    pub(crate) async fn open(
+        row: Row,
+        load: Load,
+        target: SocketAddr,
+        nodes: &Handle,
+    ) -> Result<Self, Failure> {
         let shared = Arc::new(Shared {
             load,
             row,
@@ -110,10 +117,10 @@ impl Fleet {
             stamps: (0..load.sessions).map(|_| Default::default()).collect(),
         });
         let mut tasks = JoinSet::new();
-        let opened =
-            open_all(target, "/ws/node", load.nodes, |node| frames::register(node, load.max_jobs));
-        for (number, socket, _) in opened.await? {
-            tasks.spawn(node::work(shared.clone(), number, socket));
+        let greeting = move |node| frames::register(node, load.max_jobs);
+        let opened = nodes.spawn(open_all(target, "/ws/node", load.nodes, greeting)).await;
+        for (number, socket, _) in opened.expect("opening does not panic")? {
+            tasks.spawn_on(node::work(shared.clone(), number, socket), nodes);
         }
         let opened = open_all(target, "/ws/session", load.sessions, |_| frames::INIT.to_owned());
         let mut talkers = HashMap::new();
@@ -154,7 +161,7 @@ impl Fleet {
 /// Opens so many sockets and greets on each; gives number, socket and answer.
 async fn open_all(
     target: SocketAddr,
-    path: &str,
+    path: &'static str,
     count: usize,
     greeting: impl Fn(usize) -> String,
 ) -> Result<Vec<(usize, Socket, String)>, Failure> {

@@ -139,8 +139,9 @@ fn drive(
     target: SocketAddr,
     usage: impl Fn() -> Result<Usage, Failure>,
 ) -> Result<Figures, Failure> {
+    let nodes = Runtime::new()?;
     Runtime::new()?.block_on(async {
-        let fleet = Fleet::open(row, load, target).await?;
+        let fleet = Fleet::open(row, load, target, nodes.handle()).await?;
         fleet.count(usage).await
     })
 }
@@ -198,11 +199,12 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 fn hold(lingua: &Path, load: Load) -> Result<(), Failure> {
     let server = Server::start(scheduler(lingua))?;
+    let nodes = Runtime::new()?;
     Runtime::new()?.block_on(async {
         let before = (server.usage()?, Usage::of_this_process()?);
         // Nobody speaks: the first word is due after the last second.
         let silent = Load { rate: Some(1e-6), ..load };
-        let fleet = Fleet::open(Row::Small, silent, server.address).await?;
+        let fleet = Fleet::open(Row::Small, silent, server.address, nodes.handle()).await?;
         let figures = fleet.count(|| server.usage()).await?;
         let after = (server.usage()?, Usage::of_this_process()?);
         let each = |before: Usage, after: Usage| {

@@ -136,7 +136,11 @@ async fn session(asking: Asking, upgrade: WebSocketUpgrade) -> Response {
 }
 
 async fn node(asking: Asking, upgrade: WebSocketUpgrade) -> Response {
-    admit(Kind::Node, asking, upgrade, sockets::serve_node)
+    let serve = async move |shared: Arc<Shared>, socket| {
+        // It ends with the socket, or with its threads.
+        let _ = shared.nodes.clone().spawn(sockets::serve_node(shared, socket)).await;
+    };
+    admit(Kind::Node, asking, upgrade, serve)
 }
 
 fn admit<F: Future<Output = ()> + Send + 'static>(

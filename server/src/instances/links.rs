@@ -7,6 +7,7 @@ use axum::extract::ws::{Message as Frame, WebSocket};
 use futures_util::{SinkExt, StreamExt};
 use lingua_core::InstanceId;
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -42,13 +43,15 @@ pub(crate) struct Dialer {
     pub(super) address: Arc<str>,
     pub(super) passphrase: Passphrase,
     pub(super) hub: mpsc::WeakSender<Event>,
+    // Where the tasks of links run.
+    pub(super) threads: Handle,
 }
 
 impl Dialer {
     /// Keeps a link to an instance until what is returned is dropped.
     pub(crate) fn link(&self, to: InstanceId, address: &str) -> mpsc::Sender<ToInstance> {
         let (sender, parcels) = mpsc::channel(LINK_MAX);
-        tokio::spawn(keep(self.clone(), to, address.into(), parcels));
+        self.threads.spawn(keep(self.clone(), to, address.into(), parcels));
         sender
     }
 

@@ -21,6 +21,7 @@ use lingua_core::{InstanceId, Micros, Snapshot};
 use lingua_store::{Inbox, Layout, Member, Replied, Store, StoreClock, StoreConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -186,11 +187,12 @@ impl Joined {
     }
 
     /// The way to other instances for the hub, and what is to be posted.
-    pub(crate) fn abroad(&self, hub: &mpsc::Sender<Event>) -> (Abroad, Outbound) {
+    pub(crate) fn abroad(&self, hub: &mpsc::Sender<Event>, threads: &Handle) -> (Abroad, Outbound) {
         let (post, outbound) = mpsc::channel(POST_MAX);
         let (id, passphrase) = (self.id, self.passphrase.clone());
         let address = self.address.clone();
-        let dialer = Dialer { id, address, passphrase, hub: hub.downgrade() };
+        let (hub, threads) = (hub.downgrade(), threads.clone());
+        let dialer = Dialer { id, address, passphrase, hub, threads };
         (Abroad::new(id, dialer, post), outbound)
     }
 

@@ -19,6 +19,9 @@ impl Node {
         assert!(matches!(ToNode::parse(&ack), Ok(ToNode::RegisterAck(_))), "{ack}");
         let mut node = Self { socket, id: id.to_owned() };
         node.beat(0, 1.0, "").await;
+        // Nobody answers a heartbeat; what comes after it is answered when it has been taken.
+        node.socket.send("{}").await;
+        node.wait_for("error").await;
         node
     }
 
