@@ -237,6 +237,7 @@ impl Joined {
             passphrase: self.passphrase,
             steady_since: None,
             returns: false,
+            clearing: JoinSet::new(),
             hub,
         };
         tasks.spawn(keeper.run(nudged));

@@ -7,6 +7,7 @@ use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Op, Reply};
 use lingua_store::{Store, StoreError};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
 
@@ -45,6 +46,8 @@ pub(super) struct Keeper {
     pub(super) steady_since: Option<Micros>,
     // It has been absent, and the hub does not know yet that it is present again.
     pub(super) returns: bool,
+    // At most one at a time.
+    pub(super) clearing: JoinSet<()>,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -101,12 +104,13 @@ impl Keeper {
         let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
         let members = roll.members.clone();
         let _ = self.hub.send(Event::Shared(Shared::Members { members, judges })).await;
+        while self.clearing.try_join_next().is_some() {}
         let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
-        for member in gone.filter(|_| judges) {
-            if store.lock("sweeper", id, SWEEP).await? {
-                info!(instance = id.0, gone = member.id.0, "clearing up after an instance");
-                clear_up(&self.post, member.id, false).await?;
-            }
+        let gone: Vec<_> = gone.map(|member| member.id).collect();
+        let due = judges && !gone.is_empty() && self.clearing.is_empty();
+        if due && store.lock("sweeper", id, SWEEP).await? {
+            // Beside this task: it may take longer than this instance's own presence lasts.
+            self.clearing.spawn(sweep(self.post.clone(), gone));
         }
         Ok(())
     }
@@ -126,6 +130,16 @@ impl Keeper {
             }
         }
         Ok(lost)
+    }
+}
+
+async fn sweep(post: Post, all: Vec<InstanceId>) {
+    for gone in all {
+        info!(instance = post.id.0, gone = gone.0, "clearing up after an instance");
+        if let Err(error) = clear_up(&post, gone, false).await {
+            // It is still a member, so somebody begins anew.
+            warn!(instance = post.id.0, gone = gone.0, %error, "not cleared up");
+        }
     }
 }
 

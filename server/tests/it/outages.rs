@@ -163,6 +163,10 @@ async fn all_instances_notice_that_redis_has_lost_everything() {
     let (here, there) = (server_with(redis.config()).await, server_with(redis.config()).await);
     let mut one = Node::register(&here, "n1", "zh", "en", 1).await;
     let mut other = Node::register(&there, "n2", "ja", "en", 1).await;
+    let (mut near, mut far) =
+        (Client::open(&here, "zh", "en").await, Client::open(&there, "ja", "en").await);
+    served(&mut near, &mut one, "before").await;
+    served(&mut far, &mut other, "before").await;
     redis.kill();
     redis.run();
     // Their numbers may become each other's.
@@ -170,6 +174,5 @@ async fn all_instances_notice_that_redis_has_lost_everything() {
         assert_eq!(node.closed().await, Some(1001));
     }
     let mut one = Node::register(&there, "n1", "zh", "en", 1).await;
-    let mut client = Client::open(&here, "zh", "en").await;
-    served(&mut client, &mut one, "after").await;
+    served(&mut near, &mut one, "after").await;
 }
