@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tomllib
 
+import shared_store
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINGUA = ROOT / "target/release/lingua"
 OUT = ROOT / "out/measure"
@@ -22,6 +24,8 @@ RATE = "scenarios/live/rate.toml"
 SHORT = "--set duration=18s --set warmup=6s"
 FAST = f"{RATE} --speed 10"
 CALM = f"{RATE} {SHORT}"
+# First of 20 ports for instances and Redis.
+PORTS = 22020
 TIMES = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -94,9 +98,10 @@ def load(arguments):
 
 
 def machine():
-    run = json.loads((OUT / "machine.json").read_text())
+    told = [OUT / "machine.json", shared_store.OUT / "load/machine.json"]
+    run = json.loads(next(file for file in told if file.exists()).read_text())
     cores = subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout.strip()
-    return f"{run['processor']}, {cores} cores shared by both processes"
+    return f"{run['processor']}, {cores} cores shared by all processes"
 
 
 def micros(text):
@@ -140,11 +145,15 @@ def main():
         found[table, figure] = (said, f"lingua load {arguments}")
     if any(wanted in figure for figure, _ in COSTS):
         found.update(calibrated())
+    for key, (said, command) in shared_store.figures(wanted, PORTS, micros):
+        print(f"{key[0]} {key[1]}: {said}", file=sys.stderr)
+        found[key] = (said, command)
     today, where = datetime.date.today().isoformat(), machine()
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["table", "figure", "measured", "machine", "date", "command"])
         every = [row[:2] for row in LOADS] + [("D", figure) for figure, _ in COSTS]
+        every += shared_store.KEYS
         for key in every:
             if key in found:
                 said, command = found[key]

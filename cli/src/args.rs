@@ -200,9 +200,13 @@ pub(crate) struct Probe {
 pub(crate) struct Load {
     #[command(flatten)]
     pub(crate) file: File,
-    /// Scheduler to speak to, ws://host:port; absent: one of its own is started beside it.
-    #[arg(long, value_name = "URL")]
-    pub(crate) target: Option<String>,
+    /// Scheduler to speak to, ws://host:port, or its instances, over which sockets are spread;
+    /// absent: one of its own is started beside it.
+    #[arg(long, value_name = "URL[,URL...]", value_delimiter = ',')]
+    pub(crate) target: Vec<String>,
+    /// Instances at which nodes register, where these are others.
+    #[arg(long, value_name = "URL[,URL...]", value_delimiter = ',', requires = "target")]
+    pub(crate) node_target: Vec<String>,
     /// Folder for the files of the run.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -1,12 +1,14 @@
 //! What all tasks of a run share.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lingua_scenarios::streams::Streams;
 use rustix::io::Errno;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 use crate::Profile;
 use crate::ledger::{Kind, Ledger};
@@ -14,9 +16,12 @@ use crate::observer::Observer;
 use crate::pacer::{Clock, Nanos, Pacer};
 use crate::shard::Shard;
 use crate::socket::{ConnectError, Socket};
+use crate::target::{Address, Addresses};
 
 /// Handshakes at once: a scheduler's backlog is short.
 const HANDSHAKES: usize = 64;
+/// Longest wait for one.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// How far the run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +59,7 @@ pub(crate) struct Context {
     talkers: AtomicU32,
     later: AtomicU32,
     observer: Mutex<Observer>,
-    base: String,
-    target: SocketAddr,
+    addresses: Addresses,
     handshakes: Semaphore,
 }
 
@@ -73,8 +77,7 @@ pub(crate) struct Setup {
     /// Sockets that one source address has ports for.
     pub(crate) sockets_per_address: u32,
     pub(crate) observer: Observer,
-    pub(crate) base: String,
-    pub(crate) target: SocketAddr,
+    pub(crate) addresses: Addresses,
 }
 
 impl Context {
@@ -95,8 +98,7 @@ impl Context {
             nodes: of.nodes,
             sockets_per_address: of.sockets_per_address,
             observer: Mutex::new(of.observer),
-            base: of.base,
-            target: of.target,
+            addresses: of.addresses,
             handshakes: Semaphore::new(HANDSHAKES),
         }
     }
@@ -127,30 +129,42 @@ impl Context {
         self.shard.own(session)
     }
 
-    /// Opens the socket of the peer with this number.
-    pub(crate) async fn open(&self, kind: Kind, number: u32) -> Result<Socket, ConnectError> {
+    /// Opens the socket of the peer with this number, at the next instance where its own one does
+    /// not let it in; absent where none does.
+    pub(crate) async fn open(&self, kind: Kind, number: u32) -> Option<Socket> {
         // The semaphore is never closed.
         let _turn = self.handshakes.acquire().await;
-        self.ledger.requested(kind);
-        let path = match kind {
-            Kind::Node => "/ws/node",
-            Kind::Session => "/ws/session",
-        };
-        let source = self.source(match kind {
-            Kind::Node => number,
-            Kind::Session => self.nodes.saturating_add(number),
-        });
-        let opened = Socket::connect(&format!("{}{path}", self.base), self.target, source).await;
-        match &opened {
-            Ok(_) => self.ledger.established(kind),
-            Err(error) => self.ledger.failed(kind, &cause(error)),
+        for address in self.addresses.of(kind, number) {
+            self.ledger.requested(kind);
+            match timeout(HANDSHAKE, self.open_at(address, kind, number)).await {
+                Ok(Ok(socket)) => {
+                    self.ledger.established(kind);
+                    return Some(socket);
+                }
+                Ok(Err(error)) => self.ledger.failed(kind, &cause(&error)),
+                Err(_) => self.ledger.failed(kind, "no answer"),
+            }
         }
-        opened
+        None
+    }
+
+    async fn open_at(
+        &self,
+        address: &Address,
+        kind: Kind,
+        number: u32,
+    ) -> Result<Socket, ConnectError> {
+        let (path, number) = match kind {
+            Kind::Node => ("/ws/node", number),
+            Kind::Session => ("/ws/session", self.nodes.saturating_add(number)),
+        };
+        let source = self.source(address, number);
+        Socket::connect(&format!("{}{path}", address.base), address.socket, source).await
     }
 
     /// Loopback has more than one address to come from.
-    fn source(&self, number: u32) -> Option<IpAddr> {
-        let [a, b, c, d] = match self.target.ip() {
+    fn source(&self, target: &Address, number: u32) -> Option<IpAddr> {
+        let [a, b, c, d] = match target.socket.ip() {
             IpAddr::V4(address) if address.is_loopback() => address.octets(),
             _ => return None,
         };

@@ -51,8 +51,32 @@ pub use target::{Address, TargetError};
 pub enum Target {
     /// One of the run's own, started beside it.
     Own(Program),
-    /// A running one, `ws://host:port`.
-    Url(String),
+    /// A running one.
+    Running(Urls),
+}
+
+/// Where a running scheduler is reached: `ws://host:port` of each of its instances. A peer has its
+/// own by its number; where that one cannot be reached it takes the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Urls {
+    /// For sessions.
+    pub sessions: Vec<String>,
+    /// For nodes; empty: where sessions go.
+    pub nodes: Vec<String>,
+}
+
+impl Urls {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        self.sessions.iter().chain(&self.nodes)
+    }
+}
+
+impl From<&str> for Urls {
+    /// One instance, or several separated by commas.
+    fn from(urls: &str) -> Self {
+        Self { sessions: urls.split(',').map(str::to_owned).collect(), nodes: Vec::new() }
+    }
 }
 
 /// Which scheduler's known differences are allowed for.

@@ -112,7 +112,13 @@ fn setting(
 ) -> BTreeMap<String, String> {
     let target = match &options.target {
         Target::Own(_) => "own".to_owned(),
-        Target::Url(url) => url.clone(),
+        Target::Running(urls) => {
+            let list = |urls: &[String]| urls.join(", ");
+            match &urls.nodes[..] {
+                [] => list(&urls.sessions),
+                nodes => format!("{}; nodes at {}", list(&urls.sessions), list(nodes)),
+            }
+        }
     };
     let mut setting = BTreeMap::from([
         ("nodes".to_owned(), nodes.to_string()),

@@ -18,7 +18,6 @@ use crate::observer::Observer;
 use crate::pacer::{Clock, NEVER, Nanos, Pacer};
 use crate::private::Disguise;
 use crate::report::{self, Measured};
-use crate::target::Address;
 use crate::{
     LoadError, Options, Profile, Target, fleet, outages, plan, preflight, run_id, talkers,
 };
@@ -48,7 +47,7 @@ pub(crate) async fn run(
     let wanted = Wanted::of(scenario, options);
     let ip = match &options.target {
         Target::Own(_) => Ipv4Addr::LOCALHOST.into(),
-        Target::Url(url) => Address::resolve(url)?.socket.ip(),
+        Target::Running(urls) => urls.resolve()?.first().socket.ip(),
     };
     let preflight = preflight::prepare(wanted.all(), ip);
     let deadline = deadline(scenario, options.profile);
@@ -58,7 +57,7 @@ pub(crate) async fn run(
         measured.stopped = Some(shortage);
         return Ok(report::artifacts(loaded, options, observer, measured));
     }
-    let (mut scheduler, address) = options.target.reach().await?;
+    let (mut scheduler, addresses) = options.target.reach().await?;
     let context = Arc::new(Context::new(Setup {
         pacer: Pacer::start(Clock::start())?,
         streams: Streams::new(scenario.seed),
@@ -70,8 +69,7 @@ pub(crate) async fn run(
         nodes: u32::try_from(wanted.nodes).unwrap_or(u32::MAX),
         sockets_per_address: preflight::sockets_per_address(),
         observer,
-        base: address.base,
-        target: address.socket,
+        addresses,
     }));
     let end = Watch { context: &context, wanted, deadline, watcher, disguise: disguise.as_ref() };
     measured = end.whole(scenario, options, scheduler.as_mut(), measured).await?;

@@ -49,7 +49,7 @@ rate = "1/s"
 
     fn run(seed: u64, change: impl Fn(&mut Options)) -> u32 {
         let loaded: Loaded = format!("seed = {seed}{SCENARIO}").parse().unwrap();
-        let mut options = Options::new(Target::Url("ws://127.0.0.1:1".into()));
+        let mut options = Options::new(Target::Running("ws://127.0.0.1:1".into()));
         change(&mut options);
         of(&loaded, &options)
     }

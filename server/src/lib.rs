@@ -29,8 +29,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lingua_core::{SessionId, State};
 use lingua_store::Store;
 use serde_json::Value;
@@ -171,9 +169,7 @@ impl Server {
         let joined = if config.redis.addresses.is_empty() {
             None
         } else {
-            let mut secret = [0; 32];
-            getrandom::fill(&mut secret).map_err(ServeError::Random)?;
-            let secret = URL_SAFE_NO_PAD.encode(secret);
+            let secret = Passphrase::fresh().map_err(ServeError::Random)?;
             Some(Joined::new(&mut config, address, clock, secret).await?)
         };
         Ok(Self { config, listener, clock, seed, joined })

@@ -112,6 +112,11 @@ impl StoreError {
         }
     }
 
+    /// Whether nothing came from the store, not even a refusal.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::TimedOut(_))
+    }
+
     /// From the client library, for a step or for none.
     pub(crate) fn from_redis(error: &redis::RedisError, script: &'static str) -> Self {
         use redis::{ErrorKind, ServerErrorKind as Server};

@@ -7,13 +7,19 @@ use std::time::Duration;
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
-use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value};
+use redis::io::tcp::TcpSettings;
+use redis::{Cmd, ErrorKind, IntoConnectionInfo, RedisError, RedisResult, Value};
 use tokio::time::sleep;
 
 use crate::{Address, Layout, StoreConfig, StoreError};
 
 /// Longest wait between two attempts to connect.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
+
+/// Longest that what was sent may go unacknowledged; then the connection is opened anew. Without it
+/// the system tries again ever more rarely, and notices long after that a cut is mended.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(3);
 
 /// A connection; clones share it.
 #[derive(Clone)]
@@ -95,7 +101,8 @@ async fn to_server(
     config: &StoreConfig,
     patience: Duration,
 ) -> RedisResult<ConnectionManager> {
-    let client = redis::Client::open(address.whole())?;
+    let info = address.whole().into_connection_info()?.set_tcp_settings(tcp());
+    let client = redis::Client::open(info)?;
     let settings = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(config.timeout))
         .set_response_timeout(Some(patience))
@@ -108,9 +115,18 @@ async fn to_cluster(config: &StoreConfig, patience: Duration) -> RedisResult<Clu
     let client = ClusterClient::builder(config.urls.iter().map(Address::whole))
         .connection_timeout(config.timeout)
         .response_timeout(patience)
+        .tcp_settings(tcp())
         .retries(3)
         .build()?;
     client.get_async_connection().await
+}
+
+/// Commands are short and want to leave at once.
+fn tcp() -> TcpSettings {
+    let settings = TcpSettings::default().set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(UNACKNOWLEDGED);
+    settings
 }
 
 fn not_connected(first: &Address, error: &RedisError) -> StoreError {

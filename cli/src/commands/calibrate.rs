@@ -15,7 +15,7 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
     let target = match &args.target {
         Some(url) => {
             check_remote(url, args.allow_remote)?;
-            Target::Url(url.clone())
+            Target::Running(url.as_str().into())
         }
         None => Target::Own(own_server()?),
     };

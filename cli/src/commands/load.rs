@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use lingua_loadgen::{Codec, Options, Shard, Target, Wanted};
+use lingua_loadgen::{Codec, Options, Shard, Target, Urls, Wanted};
 use lingua_reports::number::{count, decimal};
 use lingua_reports::{files, junit, terminal};
 use lingua_scenarios::{Loaded, Scenario};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
         run_id: args.run_id.clone(),
         ..Options::new(target(args, &dir)?)
     };
-    if args.target.is_none() && args.shard != Shard::default() {
+    if args.target.is_empty() && args.shard != Shard::default() {
         return Err(Failure::Usage(
             "--shard: name the scheduler that all shards load by --target".into(),
         ));
@@ -68,8 +68,9 @@ fn out_dir(args: &Load, loaded: &Loaded) -> PathBuf {
 
 /// The scheduler that was named, or this program as one.
 fn target(args: &Load, dir: &Path) -> Result<Target, Failure> {
-    if let Some(url) = &args.target {
-        return Ok(Target::Url(url.clone()));
+    if !args.target.is_empty() {
+        let (sessions, nodes) = (args.target.clone(), args.node_target.clone());
+        return Ok(Target::Running(Urls { sessions, nodes }));
     }
     let log = Some(dir.join("scheduler.log"));
     Ok(Target::Own(server_of(&args.file.file, &args.file.overrides, log)?))
@@ -91,8 +92,12 @@ fn keep_from_harm(args: &Load, scenario: &Scenario, options: &mut Options) -> Re
             decimal(rate)
         )));
     }
-    let Target::Url(url) = &options.target else { return Ok(()) };
-    let Some(address) = elsewhere(url)? else { return Ok(()) };
+    let Target::Running(urls) = &options.target else { return Ok(()) };
+    let mut remote = None;
+    for url in urls.iter() {
+        remote = remote.or(elsewhere(url)?.map(|address| (url.clone(), address)));
+    }
+    let Some((url, address)) = remote else { return Ok(()) };
     if !args.allow_remote {
         return Err(Failure::Usage(format!(
             "--target {url}: {address} is not this machine; add --allow-remote if you may load it"

@@ -241,6 +241,12 @@ impl Directory {
         })
     }
 
+    /// Whether a listed node may be given jobs now: it has reported, is not draining and is under the
+    /// resource threshold.
+    pub fn is_available(&self, node: NodeNum) -> bool {
+        self.class_of_node(node).is_some_and(|class| self.class(class).members.contains(node.0))
+    }
+
     /// Whether a listed node speaks the pair at all, available or not.
     pub fn speaks(&self, node: NodeNum, pair: Pair) -> bool {
         self.class_of_node(node)

@@ -4,6 +4,7 @@
 mod bursts;
 mod fit;
 mod peers;
+mod store;
 
 use std::time::Duration;
 
@@ -20,10 +21,14 @@ use crate::target::Address;
 use crate::{LoadError, Options, Target, Unwatched, run};
 use fit::{lateness, points};
 use peers::Peer;
+use store::Steps;
 
 /// Round trips of one session, and the pause between two.
 const PINGS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// A scheduler's own figures are not older.
+const SNAPSHOT: Duration = Duration::from_secs(6);
 
 /// Bare jobs: from the message to the node, no timer in between.
 const WHOLE: &str = r#"
@@ -142,12 +147,13 @@ pub struct Calibration {
 pub fn calibrate(target: &Target) -> Result<Calibration, CalibrateError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (scheduler, address) = target.reach().await?;
+        let (scheduler, addresses) = target.reach().await?;
+        let address = addresses.first();
         let process = match &scheduler {
             Some(scheduler) => Process::new(scheduler.pid()),
             None => Process::listening_at(address.socket),
         };
-        let measured = measure(&address, process).await;
+        let measured = measure(address, process).await;
         if let Some(scheduler) = scheduler {
             scheduler.stop().await;
         }
@@ -160,19 +166,29 @@ async fn measure(
     process: Option<Process>,
 ) -> Result<Calibration, CalibrateError> {
     let round_trip = round_trip(address).await?;
+    let before = Steps::at(address).await;
     let whole = dispatches(address, WHOLE).await?;
+    let steps = match before {
+        Some(before) => {
+            // Its figures are made now and then.
+            sleep(SNAPSHOT).await;
+            Steps::at(address).await.and_then(|after| after.since(before))
+        }
+        None => None,
+    };
     let cut = dispatches(address, CUT).await?;
     let bursts = bursts::measure(address, process).await?;
 
     let nanos = |time: Duration| time.as_nanos() as f64;
     let dur = |each: Each| Dur::from_nanos_f64(nanos(each.time));
     let to_instance = round_trip.value_at_quantile(0.5) as f64 / 2.0;
-    let fixed = to_instance + nanos(bursts.dispatch.time);
+    let step = steps.map_or(0.0, |(mean, _)| nanos(mean));
+    let fixed = to_instance + nanos(bursts.dispatch.time) + step;
     let node_latency = points(&whole, fixed).into_iter().map(Dur::from_nanos_f64).collect();
     let timer_lateness = lateness(&points(&whole, 0.0), &cut);
     let by = if process.is_some() { "processor time" } else { "time on the clock" };
     let of = |name, each: Each| Field { name, note: format!("{by}, {} messages", each.count) };
-    let fields = vec![
+    let mut fields = vec![
         of("dispatch", bursts.dispatch),
         of("heartbeat", bursts.heartbeat),
         of("register", bursts.register),
@@ -185,6 +201,10 @@ async fn measure(
             note: format!("by which manual cuts are later than that, {} jobs", cut.len()),
         },
     ];
+    if let Some((_, count)) = steps {
+        let note = format!("half a step at the store, its own time included, mean of {count}");
+        fields.push(Field { name: "store_latency", note });
+    }
     let costs = Costs {
         basis: Basis::Measured,
         dispatch: dur(bursts.dispatch),
@@ -195,6 +215,7 @@ async fn measure(
         kib: dur(bursts.kib),
         session_latency: Dist::Constant(Dur::from_nanos_f64(to_instance)),
         timer_lateness,
+        store_latency: Dist::Constant(Dur::from_nanos_f64(step / 2.0)),
         ..Costs::default()
     };
     Ok(Calibration { costs, node_latency, fields })
@@ -216,7 +237,7 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
 /// The dispatch latencies of a small run, hangover taken off.
 async fn dispatches(address: &Address, scenario: &str) -> Result<Histogram<u64>, CalibrateError> {
     let loaded: Loaded = scenario.parse().map_err(LoadError::Scenario)?;
-    let options = Options::new(Target::Url(address.base.clone()));
+    let options = Options::new(Target::Running(address.base.as_str().into()));
     let mut artifacts = run::run(&loaded, &options, &mut Unwatched).await?;
     if artifacts.run.verdict == Verdict::Void {
         return Err(CalibrateError::Void { reasons: artifacts.run.reasons.join("; ") });

@@ -134,7 +134,7 @@ impl Node {
     /// Opens a socket and registers.
     async fn join(&mut self) -> Option<Socket> {
         let context = self.context.clone();
-        let mut socket = context.open(Kind::Node, self.number).await.ok()?;
+        let mut socket = context.open(Kind::Node, self.number).await?;
         let hello = async {
             socket.send(self.identity.registration()?).await.ok()?;
             loop {

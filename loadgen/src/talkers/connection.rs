@@ -31,7 +31,7 @@ pub(super) async fn connect(
     pair: &Pair,
     two_way: bool,
 ) -> Option<Connection> {
-    let mut socket = context.open(Kind::Session, number).await.ok()?;
+    let mut socket = context.open(Kind::Session, number).await?;
     let hello = async {
         let init = init(context, number, pair, two_way)?;
         socket.send(wire::of_session(init)).await.ok()?;

@@ -21,7 +21,7 @@ pub(crate) async fn measure(
     let mut file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     file.write_all(scenario.as_bytes()).unwrap();
     let loaded = Scenario::load(file.path(), &[]).unwrap();
-    let mut options = Options::new(Target::Url(url));
+    let mut options = Options::new(Target::Running(url.as_str().into()));
     options.lag_max = Duration::from_secs(60);
     change(&mut options);
     // A thread of its own, because it has a runtime of its own.

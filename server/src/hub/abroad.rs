@@ -141,8 +141,9 @@ impl Abroad {
         }
     }
 
-    /// Links to those that are present, and none to the others: these are named.
-    fn meet(&mut self, now: Micros, members: &[Member]) -> Vec<InstanceId> {
+    /// Links to those that are present; those that are not are gone, and are named, where that is
+    /// judged.
+    fn meet(&mut self, now: Micros, members: &[Member], judges: bool) -> Vec<InstanceId> {
         for member in members.iter().filter(|member| member.present) {
             if let Ok(about) = serde_json::from_str::<About>(&member.about) {
                 self.link(now, member.id, &about.address);
@@ -153,7 +154,8 @@ impl Abroad {
         }
         let present =
             |id: InstanceId| members.iter().any(|member| member.id == id && member.present);
-        let gone = self.links.iter().filter(|(id, link)| !present(**id) && link.since < now);
+        let gone =
+            self.links.iter().filter(|(id, link)| judges && !present(**id) && link.since < now);
         let gone = gone.map(|(&id, _)| id).collect();
         for id in &gone {
             self.links.remove(id);
@@ -221,9 +223,9 @@ impl Hub {
                     abroad.link(now, id, &address);
                 }
             }
-            Shared::Members(members) => {
+            Shared::Members { members, judges } => {
                 let now = self.clock.now();
-                let gone = self.abroad.as_mut().map(|abroad| abroad.meet(now, &members));
+                let gone = self.abroad.as_mut().map(|abroad| abroad.meet(now, &members, judges));
                 for id in gone.unwrap_or_default() {
                     self.lose_jobs_at(id);
                 }
@@ -283,7 +285,8 @@ impl Hub {
         let Some(abroad) = &mut self.abroad else { return };
         if abroad.has_guest(job, Some(attempt), node.num, (session, index)) {
             abroad.guests.remove(&job);
-            let parcel = AnswerParcel { job, attempt, session, index, error, events, translation };
+            let parcel =
+                AnswerParcel { job, attempt, outcome, session, index, error, events, translation };
             abroad.send(job.origin, ToInstance::Parcel(Parcel::Answer(Box::new(parcel))));
         } else {
             self.refuse_result(node, job, attempt);

@@ -30,6 +30,10 @@ pub(crate) struct Remote {
     usage_max: Option<u16>,
     // Steps without a reply yet. As many as the handle takes at most.
     under_way: HashMap<Token, UnderWay>,
+    // Since when the store owes its next reply; absent: it owes none.
+    owed_since: Option<Micros>,
+    // When a silent store was asked last.
+    asked: Micros,
     figures: StoreFigures,
 }
 
@@ -59,8 +63,13 @@ pub(crate) struct StoreFigures {
     pub(crate) quarantined: u64,
 }
 
-/// Steps that were not sent: the instance is not present, or too many wait.
-const NOT_SENT: [&str; 2] = ["not_present", "backlog"];
+/// Steps that were not sent: the instance is not present, too many wait, or the store is silent.
+const NOT_SENT: [&str; 3] = ["not_present", "backlog", "silent"];
+
+/// A store that has said nothing for so long is asked one step at a time, as often. What a store
+/// that stands still is sent, it does when it wakes: slots would be taken for requests that nobody
+/// waits for any more.
+const SILENCE: Micros = Micros::millis(500);
 
 impl Remote {
     pub(crate) fn new(
@@ -79,8 +88,17 @@ impl Remote {
             quarantined: 0,
         };
         let (rule, usage_max) = (rules.pool_rule, rules.usage_max);
-        let under_way = HashMap::new();
-        Self { handle, standing, announce, rule, usage_max, under_way, figures }
+        Self {
+            handle,
+            standing,
+            announce,
+            rule,
+            usage_max,
+            under_way: HashMap::new(),
+            owed_since: None,
+            asked: Micros::ZERO,
+            figures,
+        }
     }
 
     /// Sends a step; one that is not sent is asked for again by the instance.
@@ -89,10 +107,18 @@ impl Remote {
             self.figures.failed.add(NOT_SENT[0]);
             return;
         }
+        if self.owed_since.is_some_and(|since| now - since > SILENCE) {
+            if now - self.asked < SILENCE {
+                self.figures.failed.add(NOT_SENT[2]);
+                return;
+            }
+            self.asked = now;
+        }
         let name = op.name();
         match self.handle.send(token, now, op) {
             Ok(()) => {
                 self.figures.steps.add(name);
+                self.owed_since.get_or_insert(now);
                 self.under_way.insert(token, UnderWay { since: now, changes });
             }
             Err(_) => self.figures.failed.add(NOT_SENT[1]),
@@ -150,10 +176,14 @@ impl Home {
         };
         let gate = instance.gate(node)?;
         let over = |used: &Option<u16>| used.zip(remote.usage_max).is_some_and(|(u, max)| u >= max);
+        let snapshot = instance.snapshot();
+        let known = snapshot.live.get(node.num.index()) == Some(&Some(node.generation));
         let state = match gate {
             _ if drained => NodeState::Draining,
             _ if usage.iter().any(over) => NodeState::Overused,
             gate if !gate.heard => NodeState::Unheard,
+            // Whoever drains it may have told only the store.
+            _ if known && !snapshot.directory.is_available(node.num) => NodeState::Draining,
             gate if gate.taken >= gate.max_jobs => NodeState::Full,
             _ => NodeState::Ready,
         };
@@ -164,8 +194,9 @@ impl Home {
 impl Hub {
     /// The store had forgotten this instance, or has lost everything.
     pub(super) fn rejoin(&mut self, until: Micros, lost: bool) {
-        if let Home::Redis(remote) = &self.home {
+        if let Home::Redis(remote) = &mut self.home {
             remote.standing.lasts(until);
+            remote.owed_since = None;
         }
         if lost {
             self.start_nodes_over();
@@ -196,6 +227,10 @@ impl Hub {
         let now = self.clock.now();
         let Home::Redis(remote) = &mut self.home else { return };
         let since = remote.under_way.remove(&token);
+        if !matches!(&reply, Err(error) if error.is_silence()) {
+            // It may owe more, but it speaks.
+            remote.owed_since = None;
+        }
         match reply {
             Ok(reply) => {
                 if let Some(UnderWay { since, changes }) = since {

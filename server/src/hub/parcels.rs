@@ -4,15 +4,16 @@
 //! and answers a parcel with the audio or the result, over the link. The instance hears of it when
 //! both are there.
 
-use lingua_core::instance::{JobId, Routed};
-use lingua_core::{InstanceId, Micros};
+use lingua_core::instance::{Answer, JobId, Routed};
+use lingua_core::{InstanceId, Micros, NodeRef};
 
 use crate::hub::Hub;
 use crate::hub::abroad::{Guest, LOOK, Sent};
 use crate::instances::{AnswerParcel, Parcel};
 use crate::wire;
 
-/// Longest wait of a header for its parcel, and of a parcel for its header.
+/// Longest wait of a header for its parcel, and of a parcel for its header: a job is then given up,
+/// an answer taken at its word.
 const PARTNER: Micros = Micros::secs(2);
 const PARCEL_LIFE: Micros = Micros::secs(4);
 /// What is remembered of a job, at most: longer than any lives.
@@ -118,16 +119,30 @@ impl Hub {
                 let Some((_, parcel)) = abroad.answers.remove(&key) else { return };
                 abroad.headers.remove(&key);
                 abroad.sent.remove(&answer.job);
-                let AnswerParcel { session, index, error, events, translation, .. } = *parcel;
-                let about = (session, index);
-                if let Some(open) = self.answers.accept(answer.job, answer.attempt, node.num, about)
-                {
-                    (open.events, open.translation, open.error) = (events, translation, error);
-                }
-                self.hear_routed(Routed::Answer(answer, node));
+                self.answered_abroad(*parcel, answer, node);
             }
             _ => {}
         }
+    }
+
+    fn answered_abroad(&mut self, parcel: AnswerParcel, answer: Answer, node: NodeRef) {
+        let AnswerParcel { session, index, error, events, translation, .. } = parcel;
+        let about = (session, index);
+        if let Some(open) = self.answers.accept(answer.job, answer.attempt, node.num, about) {
+            (open.events, open.translation, open.error) = (events, translation, error);
+        }
+        self.hear_routed(Routed::Answer(answer, node));
+    }
+
+    /// An answer's header has not come, as while the store is away: the parcel says all that is
+    /// needed.
+    fn answered_without_header(&mut self, parcel: AnswerParcel) {
+        let AnswerParcel { job, attempt, outcome, .. } = parcel;
+        let Some(abroad) = &mut self.abroad else { return };
+        let sent = abroad.sent.get(&job).filter(|sent| sent.assign.attempt == attempt);
+        let Some(node) = sent.map(|sent| sent.assign.node) else { return };
+        abroad.sent.remove(&job);
+        self.answered_abroad(parcel, Answer { job, attempt, outcome }, node);
     }
 
     /// When it is looked for what waits too long.
@@ -152,7 +167,8 @@ impl Hub {
         for key in parcels {
             abroad.drop_parcel(key);
         }
-        abroad.answers.retain(|_, (until, _)| *until > now);
+        let answers = abroad.answers.extract_if(.., |_, (until, _)| *until <= now);
+        let answers: Vec<_> = answers.map(|(_, (_, parcel))| parcel).collect();
         abroad.sent.retain(|_, sent| now - sent.at < JOB_LIFE);
         abroad.guests.retain(|_, guest| now - guest.at < JOB_LIFE);
         let idle = abroad.headers.is_empty()
@@ -161,6 +177,9 @@ impl Hub {
             && abroad.sent.is_empty()
             && abroad.guests.is_empty();
         abroad.next_look = if idle { Micros::NEVER } else { now + LOOK };
+        for parcel in answers {
+            self.answered_without_header(*parcel);
+        }
         for (_, routed) in late {
             self.counts.parcels_missed += 1;
             match routed {

@@ -69,11 +69,33 @@ struct AssignWire {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+pub(super) enum Outcome {
     Result,
     Silence,
     ModelNotAvailable(u32),
     Error,
+}
+
+impl From<AnswerOutcome> for Outcome {
+    fn from(outcome: AnswerOutcome) -> Self {
+        match outcome {
+            AnswerOutcome::Result => Self::Result,
+            AnswerOutcome::Silence => Self::Silence,
+            AnswerOutcome::ModelNotAvailable(model) => Self::ModelNotAvailable(model.0),
+            AnswerOutcome::Error => Self::Error,
+        }
+    }
+}
+
+impl From<Outcome> for AnswerOutcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Result => Self::Result,
+            Outcome::Silence => Self::Silence,
+            Outcome::ModelNotAvailable(n) => Self::ModelNotAvailable(ModelId(n)),
+            Outcome::Error => Self::Error,
+        }
+    }
 }
 
 const AFFINITIES: [AffinityOutcome; 7] = [
@@ -122,12 +144,7 @@ impl Header {
                 job: job_name(answer.job),
                 attempt: answer.attempt,
                 node: node_name(node),
-                outcome: match answer.outcome {
-                    AnswerOutcome::Result => Outcome::Result,
-                    AnswerOutcome::Silence => Outcome::Silence,
-                    AnswerOutcome::ModelNotAvailable(model) => Outcome::ModelNotAvailable(model.0),
-                    AnswerOutcome::Error => Outcome::Error,
-                },
+                outcome: answer.outcome.into(),
             },
         };
         let wire = Wire {
@@ -151,13 +168,8 @@ impl Header {
             Message::Lost { job: name, attempt } => Routed::Lost(job(name), attempt),
             Message::Cancel { node: at, job: name } => Routed::Cancel(node(at), job(name)),
             Message::Answer { job: name, attempt, node: at, outcome } => {
-                let outcome = match outcome {
-                    Outcome::Result => AnswerOutcome::Result,
-                    Outcome::Silence => AnswerOutcome::Silence,
-                    Outcome::ModelNotAvailable(n) => AnswerOutcome::ModelNotAvailable(ModelId(n)),
-                    Outcome::Error => AnswerOutcome::Error,
-                };
-                Routed::Answer(Answer { job: job(name), attempt, outcome }, node(at))
+                let answer = Answer { job: job(name), attempt, outcome: outcome.into() };
+                Routed::Answer(answer, node(at))
             }
         };
         let (from, to) =

@@ -14,6 +14,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Snapshot};
 use lingua_store::{Inbox, Layout, Member, Replied, Store, StoreClock, StoreConfig};
@@ -66,8 +68,8 @@ pub(crate) enum Shared {
     Rejoined { until: Micros, lost: bool },
     /// What is to be ranked by.
     Snapshot(Box<Snapshot>),
-    /// Who is there.
-    Members(Vec<Member>),
+    /// Who is there. Where nobody judges, whoever is not may be on the way back.
+    Members { members: Vec<Member>, judges: bool },
     /// Another instance has linked to this one.
     Met { id: InstanceId, address: String },
     /// A link is there, or is down: what was given to it is lost.
@@ -87,6 +89,16 @@ pub(crate) struct Passphrase(Arc<Mutex<Secret>>);
 impl Passphrase {
     fn new(text: &str) -> Result<Self, SecretError> {
         Ok(Self(Arc::new(Mutex::new(text.parse()?))))
+    }
+
+    /// One that nobody has had before.
+    ///
+    /// # Errors
+    /// The operating system gives no random bytes.
+    pub(crate) fn fresh() -> Result<String, getrandom::Error> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes)?;
+        Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
     pub(crate) fn get(&self) -> Secret {
@@ -237,6 +249,8 @@ impl Joined {
             passphrase: self.passphrase,
             member_since: self.member_since,
             steady_since: None,
+            returns: false,
+            clearing: JoinSet::new(),
             hub,
         };
         tasks.spawn(keeper.run(nudged));

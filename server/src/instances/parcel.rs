@@ -2,13 +2,13 @@
 
 use axum::extract::ws::Utf8Bytes;
 use bytes::{BufMut, Bytes, BytesMut};
-use lingua_core::instance::JobId;
+use lingua_core::instance::{AnswerOutcome, JobId};
 use lingua_core::{LeaseId, NodeRef, SessionId};
 use lingua_protocol::{ErrorCode, ToNode};
 use serde::{Deserialize, Serialize};
 
 use crate::event::JobForNode;
-use crate::instances::header::{JobName, NodeName, job, job_name, node, node_name};
+use crate::instances::header::{JobName, NodeName, Outcome, job, job_name, node, node_name};
 use crate::sockets;
 
 /// Longest start of a parcel, in which its parts are named.
@@ -32,6 +32,8 @@ pub(crate) enum Parcel {
 pub(crate) struct AnswerParcel {
     pub(crate) job: JobId,
     pub(crate) attempt: u32,
+    // For an origin to which no header comes.
+    pub(crate) outcome: AnswerOutcome,
     pub(crate) session: SessionId,
     pub(crate) index: u32,
     pub(crate) error: Option<ErrorCode>,
@@ -59,6 +61,7 @@ enum Head {
 struct AnswerHead {
     job: JobName,
     attempt: u32,
+    outcome: Outcome,
     session: u64,
     index: u32,
     error: Option<ErrorCode>,
@@ -104,12 +107,18 @@ impl Parcel {
                 (head, messages.into())
             }
             Self::Answer(answer) => {
-                let AnswerParcel { job, attempt, session, index, error, events, translation } =
-                    *answer;
-                let translated = translation.is_some();
-                let (job, session) = (job_name(job), session.0);
-                let head = AnswerHead { job, attempt, session, index, error, translated };
-                let parts = events.into_iter().chain(translation.map(Utf8Bytes::from)).collect();
+                let translated = answer.translation.is_some();
+                let head = AnswerHead {
+                    job: job_name(answer.job),
+                    attempt: answer.attempt,
+                    outcome: answer.outcome.into(),
+                    session: answer.session.0,
+                    index: answer.index,
+                    error: answer.error,
+                    translated,
+                };
+                let translation = answer.translation.map(Utf8Bytes::from);
+                let parts = answer.events.into_iter().chain(translation).collect();
                 (Head::Answer(head), parts)
             }
         }
@@ -144,6 +153,7 @@ impl Parcel {
                 Some(Self::Answer(Box::new(AnswerParcel {
                     job: job(head.job),
                     attempt: head.attempt,
+                    outcome: head.outcome.into(),
                     session: SessionId(head.session),
                     index: head.index,
                     error: head.error,
@@ -167,6 +177,7 @@ mod tests {
         Parcel::Answer(Box::new(AnswerParcel {
             job: JOB,
             attempt: 2,
+            outcome: AnswerOutcome::Result,
             session: SessionId(5),
             index: 1,
             error: translation.is_none().then_some(ErrorCode::ModelNotAvailable),

@@ -7,6 +7,7 @@ use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Op, Reply};
 use lingua_store::{Store, StoreError};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
 
@@ -45,6 +46,10 @@ pub(super) struct Keeper {
     pub(super) member_since: u64,
     // Since when the store has answered every time.
     pub(super) steady_since: Option<Micros>,
+    // It has been absent, and the hub does not know yet that it is present again.
+    pub(super) returns: bool,
+    // At most one at a time.
+    pub(super) clearing: JoinSet<()>,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -86,23 +91,29 @@ impl Keeper {
         let asked = clock.now();
         let roll = store.present(id, &self.about, LIFE).await?;
         let until = asked + Micros(LIFE.as_micros() as u64);
-        // The reply that would have told it first may be lost, so it is told by every one.
-        if roll.since != self.member_since {
+        // A member anew has been forgotten; every reply says it, as the first may be lost. And to the
+        // store the nodes of whoever was absent have been silent for as long.
+        let forgotten = roll.since != self.member_since;
+        self.returns |= forgotten || !self.standing.holds(clock.now());
+        if self.returns {
             let lost = self.come_back(&store, id).await?;
-            warn!(instance = id.0, lost, "the store had forgotten this instance");
+            self.returns = false;
             self.member_since = roll.since;
+            warn!(instance = id.0, forgotten, lost, "present again");
             let _ = self.hub.send(Event::Shared(Shared::Rejoined { until, lost })).await;
         } else {
             self.standing.lasts(until);
         }
-        let _ = self.hub.send(Event::Shared(Shared::Members(roll.members.clone()))).await;
         let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
+        let members = roll.members.clone();
+        let _ = self.hub.send(Event::Shared(Shared::Members { members, judges })).await;
+        while self.clearing.try_join_next().is_some() {}
         let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
-        for member in gone.filter(|_| judges) {
-            if store.lock("sweeper", id, SWEEP).await? {
-                info!(instance = id.0, gone = member.id.0, "clearing up after an instance");
-                clear_up(&self.post, member.id, false).await?;
-            }
+        let gone: Vec<_> = gone.map(|member| member.id).collect();
+        let due = judges && !gone.is_empty() && self.clearing.is_empty();
+        if due && store.lock("sweeper", id, SWEEP).await? {
+            // Beside this task: it may take longer than this instance's own presence lasts.
+            self.clearing.spawn(sweep(self.post.clone(), gone));
         }
         Ok(())
     }
@@ -111,7 +122,9 @@ impl Keeper {
     async fn come_back(&self, store: &Store, id: InstanceId) -> Result<bool, StoreError> {
         store.agree_on_rules().await?;
         let own = self.passphrase.get();
-        let secret = store.secret(own.text()).await?;
+        // A store that has lost everything gets another secret, by which all others know it too.
+        let fresh = Passphrase::fresh().unwrap_or_else(|_| own.text().to_owned());
+        let secret = store.secret(&fresh).await?;
         let lost = secret.is_new || secret.stands != own.text();
         if lost {
             store.skip_instances(id).await?;
@@ -120,6 +133,16 @@ impl Keeper {
             }
         }
         Ok(lost)
+    }
+}
+
+async fn sweep(post: Post, all: Vec<InstanceId>) {
+    for gone in all {
+        info!(instance = post.id.0, gone = gone.0, "clearing up after an instance");
+        if let Err(error) = clear_up(&post, gone, false).await {
+            // It is still a member, so somebody begins anew.
+            warn!(instance = post.id.0, gone = gone.0, %error, "not cleared up");
+        }
     }
 }
 

@@ -227,10 +227,23 @@ async fn every_instance_shows_all() {
     }
 }
 
+/// Waits until the one node is shown so.
+async fn node_is(url: &str, state: &str) {
+    let mut page = Value::Null;
+    for _ in 0..200 {
+        page = json(url, "/api/v1/cluster").await;
+        if page["nodes"][0]["state"] == state {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{page:#}");
+}
+
 #[tokio::test]
 async fn an_operator_looks_after_the_store() {
     let redis = Redis::lasting();
-    let url = server_with(redis.config()).await;
+    let url = server_with(redis.with(eager())).await;
     let mut node = Node::register(&url, "n1", "zh", "en", 3).await;
     let mut client = Client::open(&url, "zh", "en").await;
     let config = redis.config();
@@ -242,7 +255,9 @@ async fn an_operator_looks_after_the_store() {
     operator.drain("n1", true).await.unwrap();
     client.speak(1, true).await;
     assert_eq!(client.error().await.0, "NO_AVAILABLE_NODE");
+    node_is(&url, "draining").await;
     operator.drain("n1", false).await.unwrap();
+    node_is(&url, "ready").await;
     first_job(&mut client, &mut node).await;
     assert!(operator.drain("nobody", true).await.is_err());
     redis.ask("CONFIG SET maxmemory-policy allkeys-lru");

@@ -14,6 +14,7 @@ mod instances;
 mod logs;
 mod nodes;
 mod operations;
+mod outages;
 mod peers;
 mod rooms;
 mod shared;

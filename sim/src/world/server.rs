@@ -312,7 +312,8 @@ impl World {
 
     fn route(&mut self, at: Micros, to: InstanceId, message: Routed) {
         self.recorder.mark("routed");
-        let latency = self.latency(Leg::Store);
+        // Its header lies at the store until the receiver has it.
+        let latency = self.latency(Leg::Store) + self.latency(Leg::Store);
         self.post(at + latency, Mail::Input(to, Input::Routed(Box::new(message))));
     }
 

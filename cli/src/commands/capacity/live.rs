@@ -88,7 +88,7 @@ fn keep_from_harm(args: &Capacity) -> Result<(), Failure> {
 /// The scheduler that was named, or one with this scenario's rules.
 fn target(args: &Capacity, changes: &[String]) -> Result<Target, Failure> {
     if let Some(url) = &args.target {
-        return Ok(Target::Url(url.clone()));
+        return Ok(Target::Running(url.as_str().into()));
     }
     let changes: Vec<String> = args.file.overrides.iter().chain(changes).cloned().collect();
     Ok(Target::Own(server_of(&args.file.file, &changes, None)?))

@@ -90,9 +90,11 @@ pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<S
          one of them, for half a second of two; its share is that of the jobs failed. The two \
          snapshot delays are each run for 15 s. Needless \
          refusals are those made while a fitting node was free. The hottest key's share is filled \
-         by the live server with Redis. Inputs: all costs assumed.\n\n{}",
+         by the live server with Redis. Inputs: all costs assumed. Measured rows: all instances, \
+         Redis and the load generator share the machine.\n{}\n{}",
         table.to_markdown(),
         percent(PRECISION),
+        measured.below("C"),
         promises(&loaded, threads, [&single, &many], measured)?
     ))
 }
@@ -237,7 +239,9 @@ fn promises(
     for (promise, simulated, conditions) in rows {
         let embedded = measured.figure("D", promise);
         let met = if embedded.is_some() { "see the figure" } else { "when measured" };
-        let live = [embedded.unwrap_or("server"), "server with Redis", "load generator", met];
+        let on_redis = measured.figure("D", &format!("{promise}, Redis"));
+        let on_redis = on_redis.unwrap_or("server with Redis");
+        let live = [embedded.unwrap_or("server"), on_redis, "load generator", met];
         let mut cells = vec![Cell::from(promise), Cell::from(simulated.as_str())];
         cells.extend(live.map(Cell::from));
         cells.push(Cell::from(conditions));

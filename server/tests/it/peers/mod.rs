@@ -2,6 +2,7 @@
 
 mod client;
 mod node;
+pub(crate) mod proxy;
 mod redis;
 
 use std::future::Future;
