@@ -1,8 +1,10 @@
 //! Everything outside the scheduler: clients, nodes, network, store, and what goes wrong.
 
 mod arrivals;
+mod costs;
 mod crash_points;
 mod faults;
+mod finals;
 mod mail;
 mod nodes;
 mod open;
@@ -27,7 +29,7 @@ use crate::plant::Planted;
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::setup::{self, Names};
-use crate::slab::Slab;
+use crate::slab::{Pool, Slab};
 use crate::streams::{Purpose, Stream, Streams, mix};
 use crate::trace::Trace;
 use crate::{Progress, SimError};
@@ -42,7 +44,9 @@ use store::Store;
 use talkers::{Talker, TalkerGroup};
 
 /// What happens at one instant.
+// Whole words, so that the queue moves it as such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 enum Event {
     /// The next bare job of a source.
     Arrival(u16),
@@ -132,7 +136,7 @@ pub(crate) struct World {
     queue: EventQueue<Event>,
     heartbeats: BinaryHeap<Reverse<(Micros, u32, u32)>>,
     mail: Slab<Mail>,
-    audio: Slab<Audio>,
+    audio: Pool<Audio>,
     nodes: Vec<Node>,
     node_names: LookupMap<Arc<str>, u32>,
     // World index by the number that the store gave.
@@ -170,7 +174,7 @@ impl World {
         let planted = Planted::new(scenario.plant);
         let watch = Watch::new(setup::state_config(&scheduler), promises, planted);
         let mut world = Self {
-            free_of_cost: server::free_of_cost(&scenario.costs),
+            free_of_cost: costs::free_of_cost(&scenario.costs),
             legs: mail::legs(&scenario.costs),
             costs: scenario.costs.clone(),
             network: streams.stream(Purpose::Network, 0),
@@ -187,7 +191,7 @@ impl World {
             queue: EventQueue::default(),
             heartbeats: BinaryHeap::new(),
             mail: Slab::default(),
-            audio: Slab::default(),
+            audio: Pool::default(),
             nodes: Vec::new(),
             node_names: LookupMap::default(),
             node_of_num: Vec::new(),
@@ -222,17 +226,17 @@ impl World {
         let mut steps = 0u32;
         while self.broken.is_none() && self.void.is_none() {
             let beat_at = self.heartbeats.peek().map_or(Micros::NEVER, |&Reverse((at, ..))| at);
-            let event_at = self.queue.next_at();
-            let at = beat_at.min(event_at);
+            let next = self.queue.pop_by(beat_at);
+            let at = next.map_or(beat_at, |(at, _)| at);
             if at > quiet_until || (at > self.end && self.is_quiet()) {
                 break;
             }
             self.now = at;
-            if beat_at < event_at {
-                self.beat();
-            } else if let Some((at, event)) = self.queue.pop() {
+            if let Some((_, event)) = next {
                 self.digest.event(at, event.kind(), event.subject());
                 self.happen(event)?;
+            } else {
+                self.beat();
             }
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(1 << 16) {
@@ -249,7 +253,7 @@ impl World {
             Event::SessionArrival(group) => self.session_arrives(group),
             Event::Talk(talker, life) => self.talk(talker, life),
             Event::Mail(letter) => self.open_mail(letter),
-            Event::Chunk(letter) => self.chunk_arrives(letter),
+            Event::Chunk(letter) => self.open_audio(letter),
             Event::Done(node, work) => self.node_done(node, work),
             Event::NodeWake(node) => self.node_wakes(node),
             Event::NodeLeaves(node) => self.node_leaves(node),
