@@ -63,6 +63,7 @@ impl Stream {
     }
 
     /// Uniform in [0, 1), with 53 bits.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         exponential::uniform(self.0.next_u64())
     }

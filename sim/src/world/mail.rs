@@ -86,12 +86,14 @@ impl World {
     /// One draw of a latency; constant latencies draw nothing.
     pub(super) fn latency(&mut self, of: Leg) -> Micros {
         let dist = &self.legs[of as usize];
-        let factor = if matches!(of, Leg::Node) { self.faults.delay_factor() } else { 1.0 };
         let span = match dist.constant() {
             Some(span) => span,
             None => dist.sample(self.network.uniform()),
         };
-        Micros((span.micros() as f64 * factor) as u64)
+        match of {
+            Leg::Node => Micros((span.micros() as f64 * self.faults.delay_factor()) as u64),
+            Leg::Session | Leg::Store | Leg::Timer => Micros(span.micros()),
+        }
     }
 }
 

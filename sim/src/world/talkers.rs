@@ -3,7 +3,7 @@
 use lingua_core::finalize::Chunk;
 use lingua_core::instance::{Input, Seat, Setup};
 use lingua_core::{InstanceId, Lang, Micros, Needs, Pair, SessionId};
-use lingua_scenarios::{Dur, Rate, Scenario, SessionGroup};
+use lingua_scenarios::{Dur, Rate, Sampler, Scenario, SessionGroup};
 
 use crate::SimError;
 use crate::setup;
@@ -21,6 +21,10 @@ pub(super) struct TalkerGroup {
     group: SessionGroup,
     // Length of a chunk.
     chunk: Micros,
+    utterance: Sampler,
+    gap: Sampler,
+    // Mean time from one utterance to the next, seconds.
+    cycle: f64,
     pairs: Vec<Pair>,
     weights: Vec<f64>,
     listeners: Vec<Lang>,
@@ -99,6 +103,9 @@ impl World {
                 listeners,
                 arrivals: self.streams.stream(Purpose::Arrivals, 1 << 32 | at as u64),
                 chunk: setup::micros(group.chunk),
+                utterance: group.utterance.sampler(),
+                gap: group.gap.sampler(),
+                cycle: group.utterance.mean() + group.gap.mean(),
                 group: group.clone(),
             });
             for _ in 0..group.count.unwrap_or(0) {
@@ -146,7 +153,7 @@ impl World {
         let leaves = stay.map_or(Micros::NEVER, |stay| self.now + setup::micros(stay));
         let pair = choose(&mut stream, &of.weights);
         // A session that is there from the start is somewhere within a gap.
-        let gap = of.group.gap.sample(stream.uniform()).micros() as f64;
+        let gap = of.gap.sample(stream.uniform()).micros() as f64;
         let first = Micros((gap * stream.uniform()) as u64);
         self.talkers.push(Talker {
             doing: Doing::Gap,
@@ -249,13 +256,14 @@ impl World {
     fn begin_utterance(&mut self, at: u32) {
         self.change_of_mind(at);
         let talker = &mut self.talkers[at as usize];
-        let of = &self.groups[usize::from(talker.group)].group;
+        let TalkerGroup { group: of, utterance, chunk, .. } =
+            &self.groups[usize::from(talker.group)];
         let stream = &mut talker.apart.stream;
-        let speech = setup::micros(of.utterance.sample(stream.uniform()));
+        let speech = setup::micros(utterance.sample(stream.uniform()));
         let speech = speech.max(Micros::millis(1));
         let manual = stream.uniform() < of.manual_cut;
         talker.doing = Doing::Speaking(speech, manual);
-        let first = setup::micros(of.chunk).min(speech);
+        let first = speech.min(*chunk);
         let life = talker.life;
         self.queue.push(self.now + first, Event::Talk(at, life));
         self.plan(u64::from(at), speech.0 << 1 | u64::from(manual));
@@ -266,9 +274,9 @@ impl World {
         let talker = &mut self.talkers[at as usize];
         let group = &self.groups[usize::from(talker.group)];
         let of = &group.group;
-        let cycle = of.utterance.mean() + of.gap.mean();
         let now = Dur::from_micros(self.now.0);
-        let chance = |rate: &Option<Rate>| rate.as_ref().map_or(0.0, |rate| rate.at(now) * cycle);
+        let chance =
+            |rate: &Option<Rate>| rate.as_ref().map_or(0.0, |rate| rate.at(now) * group.cycle);
         let (reconnect, switch) = (chance(&of.reconnect), chance(&of.switch_language));
         if reconnect > 0.0 && talker.apart.stream.uniform() < reconnect {
             let session = session(at, talker.life);
@@ -293,14 +301,14 @@ impl World {
         let now = self.now;
         let arrives = self.arrives_in_turn(at);
         let talker = &mut self.talkers[at as usize];
-        let TalkerGroup { group: of, chunk, .. } = &self.groups[usize::from(talker.group)];
+        let TalkerGroup { group: of, chunk, gap, .. } = &self.groups[usize::from(talker.group)];
         let audio = left.min(*chunk);
         let left = left - audio;
         let bytes = (audio.0 * u64::from(of.bytes_per_ms) / 1_000).max(1) as u32;
         let is_final = manual && left == Micros::ZERO;
         let span = if left == Micros::ZERO {
             talker.doing = Doing::Gap;
-            setup::micros(of.gap.sample(talker.apart.stream.uniform()))
+            setup::micros(gap.sample(talker.apart.stream.uniform()))
         } else {
             talker.doing = Doing::Speaking(left, manual);
             left.min(*chunk)
