@@ -5,10 +5,11 @@ use crate::{Dist, Dur};
 /// Cells of equal probability.
 const CELLS: usize = 1_024;
 /// Cells at each end where a straight line would not do.
-const TAIL: usize = CELLS / 64;
+const TAIL: usize = CELLS / 32;
 
 /// Draws from a table of quantiles, with a straight line between two of them; beyond the outermost
-/// sixty-fourths each draw is computed. Off the true quantile by less than 2 parts in 10,000.
+/// thirty-seconds each draw is computed. Off the true quantile by less than 2 parts in 10,000, as long
+/// as the 99th percentile is below a hundred medians.
 #[derive(Debug, Clone)]
 pub struct Sampler {
     dist: Dist,
@@ -57,7 +58,7 @@ mod tests {
         for dist in [
             Dist::Exponential(s(2)),
             Dist::Lognormal { median: ms(20), p99: ms(80) },
-            Dist::Lognormal { median: ms(2), p99: ms(20) },
+            Dist::Lognormal { median: ms(2), p99: ms(190) },
             Dist::Uniform { min: ms(1), max: ms(4) },
             Dist::Constant(ms(3)),
         ] {

@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use lingua_core::Micros;
 
-use level::{Level, SLOT_BITS, Spare};
+use level::{Level, SLOT_BITS, Spare, Taken};
 use near::{Near, Ordered};
 
 /// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
@@ -73,8 +73,9 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
+    // As a call it would take the event through memory.
     /// Adds an event.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, at: Micros, event: E) {
         self.scheduled += 1;
         let entry = Entry { at: at.0, event };
@@ -97,14 +98,29 @@ impl<E: Copy> EventQueue<E> {
     /// The next event, if it is due at `last` or before.
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
-        while self.near.is_empty() {
-            if !self.open_slot() {
-                return None;
+        if self.near.is_empty() {
+            match self.open_slot()? {
+                Taken::One(Entry { at, event }) if at <= last.0 => {
+                    self.popped += 1;
+                    return Some((Micros(at), event));
+                }
+                // Whatever comes into this slot now comes later.
+                Taken::One(entry) => self.near.push(Ordered { entry, order: 0 }),
+                Taken::List(list) => {
+                    let read = self.near.open(FINE_BITS, list);
+                    self.spare.keep(read);
+                }
             }
         }
         let Entry { at, event } = self.near.pop_by(last.0)?;
         self.popped += 1;
         Some((Micros(at), event))
+    }
+
+    /// The event that is most likely next: what is due sooner may be scheduled still.
+    #[inline]
+    pub fn upcoming(&self) -> Option<E> {
+        self.near.of_slot().map(|entry| entry.event)
     }
 
     /// How many events are pending.
@@ -122,10 +138,11 @@ impl<E: Copy> EventQueue<E> {
         self.scheduled
     }
 
-    /// Opens the next fine slot that holds anything; tells whether one does.
-    fn open_slot(&mut self) -> bool {
+    /// Empties the next fine slot that holds anything.
+    #[inline]
+    fn open_slot(&mut self) -> Option<Taken<Entry<E>>> {
         if self.is_empty() {
-            return false;
+            return None;
         }
         let slot = loop {
             match self.fine.first(self.near_end) {
@@ -138,9 +155,7 @@ impl<E: Copy> EventQueue<E> {
         if slot >> TURN_BITS == self.fine_end - 1 {
             self.fill_turn();
         }
-        let read = self.near.open(FINE_BITS, self.fine.take(slot));
-        self.spare.keep(read);
-        true
+        Some(self.fine.take(slot, &mut self.spare))
     }
 
     /// Goes to the next turn that holds anything.
@@ -164,11 +179,15 @@ impl<E: Copy> EventQueue<E> {
             self.far.pop();
             self.fine.push(entry.fine(), entry, &mut self.spare);
         }
-        let list = self.coarse.take(turn);
-        for &entry in &list {
-            self.fine.push(entry.fine(), entry, &mut self.spare);
+        match self.coarse.take(turn, &mut self.spare) {
+            Taken::One(entry) => self.fine.push(entry.fine(), entry, &mut self.spare),
+            Taken::List(list) => {
+                for &entry in &list {
+                    self.fine.push(entry.fine(), entry, &mut self.spare);
+                }
+                self.spare.keep(list);
+            }
         }
-        self.spare.keep(list);
     }
 }
 

@@ -75,6 +75,7 @@ impl<T> Default for Pool<T> {
 
 impl<T: Copy> Pool<T> {
     /// Puts a value in.
+    #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.places[slot as usize] = value;
@@ -85,9 +86,15 @@ impl<T: Copy> Pool<T> {
     }
 
     /// Takes a value out, which must be there.
+    #[inline(always)]
     pub(crate) fn take(&mut self, slot: u32) -> T {
         self.free.push(slot);
         self.places[slot as usize]
+    }
+
+    /// Looks at a place, whether or not a value is there.
+    pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
+        self.places.get(slot as usize)
     }
 
     /// Whether all that was put in has been taken out.

@@ -4,8 +4,9 @@
 //! cache line per session.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 
-use crate::finalize::{Chunk, Segmenter};
+use crate::finalize::{Chunk, FinalizeConfig, Segmenter};
 use crate::instance::slab::Key;
 use crate::instance::{Cx, Instance};
 use crate::{Micros, SessionId};
@@ -26,6 +27,12 @@ pub(super) struct Ear {
 impl Ear {
     fn new(session: SessionId) -> Self {
         Self { session, segmenter: Segmenter::default(), silence_armed: Micros::NEVER }
+    }
+
+    /// Its entry in the heap is that of the open utterance; gives the time, if there is one.
+    fn rearm(&mut self, config: &FinalizeConfig) -> Micros {
+        self.silence_armed = self.segmenter.deadline(config);
+        self.silence_armed
     }
 }
 
@@ -64,6 +71,11 @@ impl Instance {
     /// Where a session is kept, if it is open.
     pub fn seat(&self, session: SessionId) -> Option<Seat> {
         self.session_keys.get(&session).map(|key| Seat(key.slot))
+    }
+
+    /// Whether a session has an utterance open.
+    pub fn is_speaking(&self, seat: Seat) -> bool {
+        self.ears.0.get(seat.0 as usize).is_some_and(|ear| ear.segmenter.is_open())
     }
 
     /// Takes a chunk that only adds to its session's open utterance; tells whether it was one. Any
@@ -109,6 +121,27 @@ impl Instance {
             ear.silence_armed = deadline;
             self.timers.silences.push(Reverse((deadline, key)));
         }
+    }
+
+    /// When the next utterance ends by silence. Sessions heard since their entry was made are put
+    /// back first: nobody is woken for them.
+    pub(super) fn next_silence(&mut self) -> Micros {
+        while let Some(mut first) = self.timers.silences.peek_mut() {
+            let Reverse((armed, key)) = *first;
+            let ends = match self.sessions.get(key) {
+                Some(_) => self.ears.0[key.slot as usize].rearm(&self.finalize),
+                None => Micros::NEVER,
+            };
+            if ends == armed {
+                return armed;
+            }
+            if ends == Micros::NEVER {
+                PeekMut::pop(first);
+            } else {
+                *first = Reverse((ends, key));
+            }
+        }
+        Micros::NEVER
     }
 
     pub(super) fn end_silence(&mut self, cx: &mut Cx<'_>, key: Key) {

@@ -20,12 +20,21 @@ impl<T> Default for Spare<T> {
 
 impl<T> Spare<T> {
     /// Keeps the memory of a list that has been read.
+    #[inline]
     pub(super) fn keep(&mut self, mut list: Vec<T>) {
         if (1..=KEPT_MAX).contains(&list.capacity()) {
             list.clear();
             self.0.push(list);
         }
     }
+}
+
+/// What a slot held.
+pub(super) enum Taken<T> {
+    /// One item, as slots of a sparse queue do.
+    One(T),
+    /// A list in the order in which it was made.
+    List(Vec<T>),
 }
 
 /// Slots are counted without end; a level tells apart those of one turn.
@@ -47,12 +56,13 @@ impl<T> Default for Level<T> {
     }
 }
 
-impl<T> Level<T> {
+impl<T: Copy> Level<T> {
     /// Slots of one turn.
     pub(super) const SLOTS: u64 = 1 << SLOT_BITS;
 
+    // As a call it would take the entry through memory.
     /// Appends to a slot's list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, slot: u64, item: T, spare: &mut Spare<T>) {
         let slot = (slot % Self::SLOTS) as usize;
         let list = &mut self.slots[slot];
@@ -66,15 +76,21 @@ impl<T> Level<T> {
         list.push(item);
     }
 
-    /// Empties a slot; gives its list.
-    pub(super) fn take(&mut self, slot: u64) -> Vec<T> {
+    /// Empties a slot.
+    #[inline]
+    pub(super) fn take(&mut self, slot: u64, spare: &mut Spare<T>) -> Taken<T> {
         let slot = (slot % Self::SLOTS) as usize;
         let word = slot / 64;
         self.bits[word] &= !(1 << (slot % 64));
         if self.bits[word] == 0 {
             self.summary &= !(1 << word);
         }
-        std::mem::take(&mut self.slots[slot])
+        let list = std::mem::take(&mut self.slots[slot]);
+        if let [only] = list[..] {
+            spare.keep(list);
+            return Taken::One(only);
+        }
+        Taken::List(list)
     }
 
     /// The first slot from `from` on, less than a turn away, that holds a list.

@@ -98,8 +98,9 @@ impl<E: Copy> Near<E> {
         }
     }
 
+    /// What was in the slot when it was opened and is due next.
     #[inline]
-    fn of_slot(&self) -> Option<Entry<E>> {
+    pub(super) fn of_slot(&self) -> Option<Entry<E>> {
         let turn = *self.turns.get(self.next)?;
         self.events.get(turn as u32 as usize).copied()
     }

@@ -88,7 +88,7 @@ impl World {
         let dist = &self.legs[of as usize];
         let span = match dist.constant() {
             Some(span) => span,
-            None => dist.sample(self.network.uniform()),
+            None => dist.sample(self.network.uniform32()),
         };
         match of {
             Leg::Node => Micros((span.micros() as f64 * self.faults.delay_factor()) as u64),

@@ -67,6 +67,11 @@ struct Apart {
 }
 
 impl Talker {
+    /// Whether it has left for good.
+    pub(super) fn is_gone(&self) -> bool {
+        self.doing == Doing::Gone
+    }
+
     /// When a message to it that comes then is heard: never before an earlier one.
     pub(super) fn in_turn(&mut self, arrives: Micros) -> Micros {
         let clear = &mut self.apart.down_clear;
@@ -363,7 +368,7 @@ impl World {
     }
 
     pub(super) fn sessions_present(&self) -> u64 {
-        self.talkers.iter().filter(|talker| talker.doing != Doing::Gone).count() as u64
+        self.talkers.iter().filter(|talker| !talker.is_gone()).count() as u64
     }
 }
 
