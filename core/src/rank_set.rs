@@ -137,16 +137,11 @@ impl RankSet {
 
 /// Position of the set bit with `rank` set bits below it.
 fn select_in_word(word: u64, rank: u32) -> u32 {
-    let (mut rest, mut left, mut at) = (word, rank, 0);
-    for half in [32, 16, 8, 4, 2, 1] {
-        let low = (rest & ((1 << half) - 1)).count_ones();
-        if left >= low {
-            left -= low;
-            rest >>= half;
-            at += half;
-        }
+    let mut bits = word;
+    for _ in 0..rank {
+        bits &= bits - 1;
     }
-    at
+    bits.trailing_zeros()
 }
 
 #[cfg(test)]
