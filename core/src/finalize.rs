@@ -143,9 +143,8 @@ pub struct Segmenter {
     next_index: u32,
     bytes: u64,
     audio: Micros,
-    last_chunk: Micros,
-    // Until when the client plays a result: silence counts from there.
-    played: Micros,
+    // From here on silence counts: the last chunk, or the end of what the client plays.
+    silent_since: Micros,
     last_sent: Micros,
     // Hangovers end in the order of the cuts.
     ready: Micros,
@@ -164,29 +163,46 @@ impl Segmenter {
 
     /// The client begins to play a result, and hears instead of speaking.
     pub fn play_started(&mut self, now: Micros) {
-        self.played = now + PLAY_MAX;
+        self.silent_since = now + PLAY_MAX;
     }
 
     /// The client has played a result.
     pub fn play_ended(&mut self, now: Micros) {
-        self.played = now;
+        self.silent_since = now;
     }
 
-    fn silent_since(&self) -> Micros {
-        self.last_chunk.max(self.played)
+    /// Takes a chunk that only adds to the open utterance, as most do; tells whether it was one.
+    /// Any other is left to [`Self::chunk`].
+    #[inline]
+    pub fn extend(&mut self, now: Micros, chunk: &Chunk, config: &FinalizeConfig) -> bool {
+        let bytes = self.bytes + u64::from(chunk.bytes);
+        let audio = self.audio + chunk.audio;
+        let extends = self.is_open()
+            && chunk.bytes > 0
+            && !chunk.is_final
+            && now - self.silent_since <= config.pause
+            && bytes <= config.max_length
+            && audio < config.max_duration;
+        if extends {
+            self.bytes = bytes;
+            self.audio = audio;
+            self.silent_since = now.max(self.silent_since);
+            self.last_sent = chunk.sent;
+        }
+        extends
     }
 
     /// Takes a chunk.
     pub fn chunk(&mut self, now: Micros, chunk: Chunk, config: &FinalizeConfig) -> Cuts {
         let mut cuts = [None; 2];
-        let silent = self.is_open() && now - self.silent_since() > config.pause;
+        let silent = self.is_open() && now - self.silent_since > config.pause;
         if silent && chunk.bytes > 0 {
             cuts[0] = Some(self.cut(now, Reason::Pause, config));
         }
         if chunk.bytes > 0 {
             self.bytes += u64::from(chunk.bytes);
             self.audio = self.audio + chunk.audio;
-            self.last_chunk = now;
+            self.silent_since = now.max(self.silent_since);
         }
         self.last_sent = chunk.sent;
         if self.is_open() {
@@ -207,9 +223,9 @@ impl Segmenter {
         if !self.is_open() {
             return Micros::NEVER;
         }
-        let timeout = self.silent_since() + config.timeout;
+        let timeout = self.silent_since + config.timeout;
         match config.pause_detect {
-            PauseDetect::Timer => timeout.min(self.silent_since() + config.pause + Micros(1)),
+            PauseDetect::Timer => timeout.min(self.silent_since + config.pause + Micros(1)),
             PauseDetect::OnChunk => timeout,
         }
     }
@@ -220,7 +236,7 @@ impl Segmenter {
             return None;
         }
         let paused =
-            config.pause_detect == PauseDetect::Timer && now < self.silent_since() + config.timeout;
+            config.pause_detect == PauseDetect::Timer && now < self.silent_since + config.timeout;
         let reason = if paused { Reason::Pause } else { Reason::Timeout };
         Some(self.cut(now, reason, config))
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{Dur, Error, csv_input};
+use crate::{Dur, Error, Sampler, csv_input};
 
 /// The 99th percentile of the standard normal distribution.
 const Z99: f64 = 2.326_347_874_040_841;
@@ -82,28 +82,12 @@ impl Dist {
 
     /// The value below which a share `u` of all lies, for `u` in [0, 1).
     pub fn sample(&self, u: f64) -> Dur {
-        self.quantile(u, self.sigma())
-    }
-
-    /// Ready for many draws.
-    pub fn sampler(&self) -> Sampler {
-        Sampler { dist: self.clone(), sigma: self.sigma() }
-    }
-
-    /// Standard deviation of the logarithm; zero where there is none.
-    fn sigma(&self) -> f64 {
-        match self {
-            Self::Lognormal { median, p99 } => sigma(*median, *p99),
-            _ => 0.0,
-        }
-    }
-
-    fn quantile(&self, u: f64, sigma: f64) -> Dur {
         let nanos = |dur: &Dur| dur.nanos() as f64;
         match self {
             Self::Constant(value) => *value,
             Self::Exponential(mean) => Dur::from_nanos_f64(-libm::log(1.0 - u) * nanos(mean)),
-            Self::Lognormal { median, .. } => {
+            Self::Lognormal { median, p99 } => {
+                let sigma = sigma(*median, *p99);
                 Dur::from_nanos_f64(nanos(median) * libm::exp(sigma * normal_quantile(u)))
             }
             Self::Uniform { min, max } => {
@@ -114,6 +98,11 @@ impl Dist {
                 values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or_default()
             }
         }
+    }
+
+    /// Ready for many draws.
+    pub fn sampler(&self) -> Sampler {
+        Sampler::new(self)
     }
 
     /// Reads the values of an empirical distribution, whose path is relative to `base`, and adds
@@ -141,25 +130,6 @@ impl Dist {
                 sum / values.len().max(1) as f64
             }
         }
-    }
-}
-
-/// A distribution that is drawn from often.
-#[derive(Debug, Clone)]
-pub struct Sampler {
-    dist: Dist,
-    sigma: f64,
-}
-
-impl Sampler {
-    /// As [`Dist::sample`].
-    pub fn sample(&self, u: f64) -> Dur {
-        self.dist.quantile(u, self.sigma)
-    }
-
-    /// As [`Dist::constant`].
-    pub fn constant(&self) -> Option<Dur> {
-        self.dist.constant()
     }
 }
 

@@ -44,8 +44,10 @@ impl Dur {
     }
 
     /// From nanoseconds as a real number; rounded, and held within a year.
+    #[inline]
     pub fn from_nanos_f64(ns: f64) -> Self {
-        Self((ns + 0.5).clamp(0.0, MAX) as u64)
+        // Signed, because the machine converts to no other; a year fits.
+        Self((ns + 0.5).clamp(0.0, MAX) as i64 as u64)
     }
 
     /// In whole microseconds, rounded down.

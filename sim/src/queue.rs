@@ -1,36 +1,34 @@
-//! The event queue: a timing wheel of two levels in front of a small heap.
+//! The event queue: a timing wheel of two levels.
 //!
-//! Events at one instant run in the order in which they were scheduled. What is due next lies in a
-//! heap, `near`; what is due later hangs unsorted in a slot of the wheel until its turn comes. So
+//! Events at one instant run in the order in which they were scheduled. An event is appended to the
+//! list of its slot; when the slot's turn comes its list, a handful of events, is sorted. So
 //! scheduling costs the same whether ten events are pending or a million, and however many meet at
-//! one instant, it never costs more than a heap.
+//! one instant, it never costs more than sorting them.
 
 mod level;
+mod near;
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use lingua_core::Micros;
 
-use level::{Level, NONE, SLOT_BITS};
+use level::{Level, SLOT_BITS, Spare, Taken};
+use near::{Near, Ordered};
 
-/// A fine slot lasts 2^5 = 32 µs; the fine level, and so a coarse slot, 0.13 s; all coarse slots
-/// 9 minutes. What is due later waits in a heap of its own.
-const FINE_BITS: u32 = 5;
+/// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
+/// 0.26 s each, so that most events hang in one slot only. A coarse slot lasts a turn, all coarse
+/// slots 18 minutes. What is due later waits in a heap of its own.
+const FINE_BITS: u32 = 7;
+const TURN_BITS: u32 = SLOT_BITS - 1;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     at: u64,
-    order: u64,
     event: E,
 }
 
 impl<E> Entry<E> {
-    // One integer, so that a comparison is an instruction pair.
-    fn key(&self) -> u128 {
-        u128::from(self.at) << 64 | u128::from(self.order)
-    }
-
     /// The fine slot, counted from time zero.
     fn fine(&self) -> u64 {
         self.at >> FINE_BITS
@@ -38,106 +36,101 @@ impl<E> Entry<E> {
 
     /// The coarse slot, counted from time zero.
     fn coarse(&self) -> u64 {
-        self.fine() >> SLOT_BITS
+        self.fine() >> TURN_BITS
     }
-}
-
-impl<E> PartialEq for Entry<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Entry<E> {}
-
-impl<E> PartialOrd for Entry<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Entry<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-/// An entry that hangs in a slot.
-#[derive(Debug, Clone, Copy)]
-struct Link<E> {
-    entry: Entry<E>,
-    next: u32,
 }
 
 /// Pending events.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    near: BinaryHeap<Reverse<Entry<E>>>,
+    near: Near<E>,
     // The first fine slot that is not in `near` yet.
     near_end: u64,
-    // Of the coarse slot that is being run; `near_end` lies in it or ends it.
-    fine: Level,
-    turn: u64,
-    coarse: Level,
-    far: BinaryHeap<Reverse<Entry<E>>>,
-    links: Vec<Link<E>>,
-    free: u32,
+    fine: Level<Entry<E>>,
+    // The first coarse slot that is not in `fine` yet: the turn being run is one or two before it.
+    fine_end: u64,
+    coarse: Level<Entry<E>>,
+    far: BinaryHeap<Reverse<Ordered<E>>>,
+    spare: Spare<Entry<E>>,
     scheduled: u64,
-    len: usize,
+    popped: u64,
 }
 
-impl<E> Default for EventQueue<E> {
+impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            near: BinaryHeap::new(),
+            near: Near::default(),
             near_end: 0,
             fine: Level::default(),
-            turn: 0,
+            fine_end: 2,
             coarse: Level::default(),
             far: BinaryHeap::new(),
-            links: Vec::new(),
-            free: NONE,
+            spare: Spare::default(),
             scheduled: 0,
-            len: 0,
+            popped: 0,
         }
     }
 }
 
 impl<E: Copy> EventQueue<E> {
+    // As a call it would take the event through memory.
     /// Adds an event.
+    #[inline(always)]
     pub fn push(&mut self, at: Micros, event: E) {
         self.scheduled += 1;
-        self.len += 1;
-        self.place(Entry { at: at.0, order: self.scheduled, event });
-    }
-
-    /// When the next event is due; [`Micros::NEVER`] when there is none.
-    pub fn next_at(&mut self) -> Micros {
-        self.ensure_near();
-        self.near.peek().map_or(Micros::NEVER, |Reverse(entry)| Micros(entry.at))
+        let entry = Entry { at: at.0, event };
+        if entry.fine() < self.near_end {
+            self.near.push(Ordered { entry, order: self.scheduled });
+        } else if entry.coarse() < self.fine_end {
+            self.fine.push(entry.fine(), entry, &mut self.spare);
+        } else if entry.coarse() - self.fine_end < Level::<Entry<E>>::SLOTS {
+            self.coarse.push(entry.coarse(), entry, &mut self.spare);
+        } else {
+            self.far.push(Reverse(Ordered { entry, order: self.scheduled }));
+        }
     }
 
     /// The next event.
     pub fn pop(&mut self) -> Option<(Micros, E)> {
-        self.ensure_near();
-        let Reverse(entry) = self.near.pop()?;
-        self.len -= 1;
-        // What is scheduled next is often due before the rest of this turn: it then goes into the
-        // heap without a detour. Later turns wait until they are asked for.
+        self.pop_by(Micros::NEVER)
+    }
+
+    /// The next event, if it is due at `last` or before.
+    #[inline]
+    pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
-            self.fill_near();
+            match self.open_slot()? {
+                Taken::One(Entry { at, event }) if at <= last.0 => {
+                    self.popped += 1;
+                    return Some((Micros(at), event));
+                }
+                // Whatever comes into this slot now comes later.
+                Taken::One(entry) => self.near.push(Ordered { entry, order: 0 }),
+                Taken::List(list) => {
+                    let read = self.near.open(FINE_BITS, list);
+                    self.spare.keep(read);
+                }
+            }
         }
-        Some((Micros(entry.at), entry.event))
+        let Entry { at, event } = self.near.pop_by(last.0)?;
+        self.popped += 1;
+        Some((Micros(at), event))
+    }
+
+    /// The event that is most likely next: what is due sooner may be scheduled still.
+    #[inline]
+    pub fn upcoming(&self) -> Option<E> {
+        self.near.of_slot().map(|entry| entry.event)
     }
 
     /// How many events are pending.
     pub fn len(&self) -> usize {
-        self.len
+        (self.scheduled - self.popped) as usize
     }
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// How many events were ever scheduled.
@@ -145,82 +138,55 @@ impl<E: Copy> EventQueue<E> {
         self.scheduled
     }
 
-    // A call here is a seventh of the M/M/c model's time (benches/peers).
-    #[inline(always)]
-    fn place(&mut self, entry: Entry<E>) {
-        if entry.fine() < self.near_end {
-            self.near.push(Reverse(entry));
-        } else if entry.coarse() == self.turn {
-            let link = self.link(entry);
-            self.hang_fine(link);
-        } else if entry.coarse() - self.turn < Level::SLOTS {
-            let link = self.link(entry);
-            self.links[link as usize].next = self.coarse.hang(entry.coarse(), link);
-        } else {
-            self.far.push(Reverse(entry));
+    /// Empties the next fine slot that holds anything.
+    #[inline]
+    fn open_slot(&mut self) -> Option<Taken<Entry<E>>> {
+        if self.is_empty() {
+            return None;
         }
-    }
-
-    fn link(&mut self, entry: Entry<E>) -> u32 {
-        let link = self.free;
-        if link == NONE {
-            self.links.push(Link { entry, next: NONE });
-            return u32::try_from(self.links.len() - 1).expect("fewer than 2^32 pending events");
-        }
-        self.free =
-            std::mem::replace(&mut self.links[link as usize], Link { entry, next: NONE }).next;
-        link
-    }
-
-    fn hang_fine(&mut self, link: u32) {
-        let Link { entry, next } = &mut self.links[link as usize];
-        *next = self.fine.hang(entry.fine(), link);
-    }
-
-    /// Puts the next event into `near`, if there is any.
-    fn ensure_near(&mut self) {
-        while self.near.is_empty() && self.len > 0 {
-            if !self.fill_near() {
-                self.next_turn();
+        let slot = loop {
+            match self.fine.first(self.near_end) {
+                Some(slot) => break slot,
+                None => self.skip_turns(),
             }
+        };
+        self.near_end = slot + 1;
+        // The last turn of the fine level begins: the next one joins it.
+        if slot >> TURN_BITS == self.fine_end - 1 {
+            self.fill_turn();
         }
+        Some(self.fine.take(slot, &mut self.spare))
     }
 
-    /// Fills `near` from the next slot of this turn that holds anything; tells whether one does.
-    fn fill_near(&mut self) -> bool {
-        let first = self.turn << SLOT_BITS;
-        let Some(slot) = self.fine.first(self.near_end - first) else { return false };
-        self.near_end = first + slot + 1;
-        let mut link = self.fine.take(slot);
-        while link != NONE {
-            let Link { entry, next } = self.links[link as usize];
-            self.near.push(Reverse(entry));
-            self.links[link as usize].next = self.free;
-            self.free = link;
-            link = next;
-        }
-        true
+    /// Goes to the next turn that holds anything.
+    fn skip_turns(&mut self) {
+        let far = self.far.peek().map(|Reverse(late)| late.entry.coarse());
+        let hung = self.coarse.first(self.fine_end);
+        self.fine_end = far.into_iter().chain(hung).min().expect("an event is pending");
+        self.near_end = self.fine_end << TURN_BITS;
+        self.fill_turn();
     }
 
-    /// Begins the next coarse slot that holds anything: its events move to the fine level.
-    fn next_turn(&mut self) {
-        let far = self.far.peek().map(|Reverse(entry)| entry.coarse());
-        let hung = self.coarse.first_after(self.turn);
-        self.turn = far.into_iter().chain(hung).min().expect("an event is pending");
-        self.near_end = self.turn << SLOT_BITS;
-        let mut link = self.coarse.take(self.turn);
-        while link != NONE {
-            let next = self.links[link as usize].next;
-            self.hang_fine(link);
-            link = next;
-        }
-        while let Some(&Reverse(entry)) = self.far.peek() {
-            if entry.coarse() != self.turn {
+    /// The first turn behind the fine level moves into it. What lies in the heap was scheduled
+    /// before what hangs in the slot.
+    fn fill_turn(&mut self) {
+        let turn = self.fine_end;
+        self.fine_end += 1;
+        while let Some(&Reverse(Ordered { entry, .. })) = self.far.peek() {
+            if entry.coarse() != turn {
                 break;
             }
             self.far.pop();
-            let link = self.link(entry);
-            self.hang_fine(link);
+            self.fine.push(entry.fine(), entry, &mut self.spare);
+        }
+        match self.coarse.take(turn, &mut self.spare) {
+            Taken::One(entry) => self.fine.push(entry.fine(), entry, &mut self.spare),
+            Taken::List(list) => {
+                for &entry in &list {
+                    self.fine.push(entry.fine(), entry, &mut self.spare);
+                }
+                self.spare.keep(list);
+            }
         }
     }
 }
@@ -258,8 +224,12 @@ mod tests {
                     heap.push(Reverse((at, n)));
                 } else {
                     let expected = heap.pop().map(|Reverse((at, n))| (Micros(at), n));
-                    assert_eq!(queue.next_at(), expected.map_or(Micros::NEVER, |(at, _)| at));
-                    assert_eq!(queue.pop(), expected);
+                    if let Some((at, _)) = expected.filter(|(at, _)| at.0 > 0) {
+                        assert_eq!(queue.pop_by(Micros(at.0 - 1)), None);
+                        assert_eq!(queue.pop_by(at), expected);
+                    } else {
+                        assert_eq!(queue.pop(), expected);
+                    }
                     now = expected.map_or(now, |(at, _)| at.0);
                 }
                 assert_eq!(queue.len(), heap.len());

@@ -59,3 +59,46 @@ impl<T> Slab<T> {
             .filter_map(|(slot, value)| Some((slot as u32, value.as_ref()?)))
     }
 }
+
+/// Places for plain values, each put in once and taken out once.
+#[derive(Debug)]
+pub(crate) struct Pool<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Pool<T> {
+    /// Puts a value in.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, value: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.places[slot as usize] = value;
+            return slot;
+        }
+        self.places.push(value);
+        self.places.len() as u32 - 1
+    }
+
+    /// Takes a value out, which must be there.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: u32) -> T {
+        self.free.push(slot);
+        self.places[slot as usize]
+    }
+
+    /// Looks at a place, whether or not a value is there.
+    pub(crate) fn peek(&self, slot: u32) -> Option<&T> {
+        self.places.get(slot as usize)
+    }
+
+    /// Whether all that was put in has been taken out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
+    }
+}

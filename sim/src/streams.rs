@@ -43,6 +43,13 @@ pub fn request_key(request: RequestId) -> u64 {
 impl Draws for Streams {
     fn words(&mut self, request: RequestId, attempt: u32) -> Words {
         let key = request_key(request) ^ mix(u64::from(attempt));
-        words(&mut self.stream(Purpose::Selection, key))
+        let mut keyed = self.0.keyed(Purpose::Selection, key);
+        let mut words = [0; WORDS];
+        for two in words.chunks_mut(2) {
+            let bits = keyed.bits();
+            two[0] = bits as u32;
+            two[1] = (bits >> 32) as u32;
+        }
+        Words(words)
     }
 }

@@ -7,6 +7,7 @@
 mod across;
 mod endings;
 mod fleet;
+mod hearing;
 mod jobs;
 mod link;
 mod message;
@@ -22,6 +23,7 @@ use crate::select::{Policy, ShardQuirks, View};
 use crate::{Draws, InstanceId, LookupMap, Micros, Pair, SessionId, SharedState};
 
 use fleet::Fleet;
+use hearing::Ears;
 use jobs::Job;
 use link::Links;
 use sessions::Session;
@@ -30,6 +32,7 @@ use timers::Timers;
 use waiting::Waiting;
 
 pub use fleet::Gate;
+pub use hearing::Seat;
 pub use message::*;
 
 /// Rules of an [`Instance`].
@@ -143,6 +146,7 @@ impl Cx<'_> {
 pub struct Instance {
     config: InstanceConfig,
     sessions: Slab<Session>,
+    ears: Ears,
     session_keys: LookupMap<SessionId, Key>,
     jobs: Slab<Job>,
     fleet: Fleet,
@@ -169,6 +173,7 @@ impl Instance {
             finalize: config.finalize,
             config,
             sessions: Slab::default(),
+            ears: Ears::default(),
             session_keys: LookupMap::default(),
             jobs: Slab::default(),
             fleet: Fleet::default(),
@@ -221,13 +226,16 @@ impl Instance {
     pub fn drain(&mut self) {
         if !self.draining {
             self.draining = true;
-            self.sessions.values_mut().for_each(Session::drain);
+            for (key, session) in self.sessions.iter_mut() {
+                session.drain(self.ears.begun(key));
+            }
         }
     }
 
     /// Utterances that have begun and final messages that are owed. It walks over all sessions.
     pub fn owed(&self) -> usize {
-        self.jobs.len() + self.sessions.values().map(Session::spoken).sum::<usize>()
+        let spoken = self.sessions.values().map(Session::spoken).sum::<usize>();
+        self.jobs.len() + self.ears.open() + spoken
     }
 
     /// Counts of rare paths, for reports and logs.

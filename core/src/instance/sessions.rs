@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use crate::affinity::AffinityStep;
-use crate::finalize::{Chunk, Cut, Reason, Segmenter};
+use crate::finalize::{Chunk, Cut, Reason};
 use crate::instance::jobs::NewJob;
 use crate::instance::link::Then;
 use crate::instance::slab::Key;
@@ -20,7 +20,6 @@ const CUTS_MAX: usize = 64;
 pub(super) struct Session {
     id: SessionId,
     setup: Setup,
-    segmenter: Segmenter,
     // Cuts in their hangover, in order, each with the languages it was spoken for.
     cuts: VecDeque<(Cut, Setup)>,
     lanes: Vec<Lane>,
@@ -29,7 +28,6 @@ pub(super) struct Session {
     seen: VecDeque<(u32, Excluded)>,
     // Shard the session is pinned to, and until when.
     pinned: Option<(u16, Micros)>,
-    silence_armed: Micros,
     // A clear of the affinity went unanswered.
     unclear: bool,
     closed: bool,
@@ -49,13 +47,11 @@ impl Session {
         Self {
             id,
             setup,
-            segmenter: Segmenter::default(),
             cuts: VecDeque::new(),
             lanes: Vec::new(),
             open_jobs: Vec::new(),
             seen: VecDeque::new(),
             pinned: None,
-            silence_armed: Micros::NEVER,
             unclear: false,
             closed: false,
             admits: u32::MAX,
@@ -63,13 +59,13 @@ impl Session {
     }
 
     /// Admits what has begun, and no more.
-    pub(super) fn drain(&mut self) {
-        self.admits = self.segmenter.begun();
+    pub(super) fn drain(&mut self, begun: u32) {
+        self.admits = begun;
     }
 
-    /// Utterances that have begun and are not yet jobs.
+    /// Utterances that have ended and are not yet jobs.
     pub(super) fn spoken(&self) -> usize {
-        self.cuts.len() + usize::from(self.segmenter.is_open())
+        self.cuts.len()
     }
 
     pub(super) fn open_jobs(&self) -> &[Key] {
@@ -94,9 +90,10 @@ impl Instance {
         if !self.session_keys.contains(&id) {
             let mut session = Session::new(id, setup);
             if self.draining {
-                session.drain();
+                session.drain(0);
             }
             let key = self.sessions.insert(session);
+            self.ears.reset(key, id);
             self.session_keys.insert(id, key);
         }
     }
@@ -112,42 +109,20 @@ impl Instance {
         self.sessions.get_mut(key)
     }
 
-    pub(super) fn take_chunk(&mut self, cx: &mut Cx<'_>, id: SessionId, chunk: Chunk) {
-        let Some(&key) = self.session_keys.get(&id) else { return };
-        let Some(session) = self.sessions.get_mut(key) else { return };
-        let cuts = session.segmenter.chunk(cx.now, chunk, &self.finalize);
-        for cut in cuts.into_iter().flatten() {
-            self.hang_over(cx, key, cut);
-        }
-        self.arm_silence(key);
-    }
-
-    /// Silence counts anew from the end of what a client plays.
-    pub(super) fn play(&mut self, cx: &Cx<'_>, id: SessionId, begins: bool) {
-        let Some(&key) = self.session_keys.get(&id) else { return };
-        let Some(session) = self.sessions.get_mut(key) else { return };
-        if begins {
-            session.segmenter.play_started(cx.now);
-        } else {
-            session.segmenter.play_ended(cx.now);
-        }
-        self.arm_silence(key);
-    }
-
     /// What was spoken before the socket went is still translated.
     pub(super) fn close_session(&mut self, cx: &mut Cx<'_>, id: SessionId) {
         let Some(&key) = self.session_keys.get(&id) else { return };
         let Some(session) = self.sessions.get_mut(key) else { return };
         session.closed = true;
         let last = Chunk { bytes: 0, audio: Micros::ZERO, is_final: true, sent: cx.now };
-        let cuts = session.segmenter.chunk(cx.now, last, &self.finalize);
+        let cuts = self.ears.of(key).chunk(cx.now, last, &self.finalize);
         for cut in cuts.into_iter().flatten() {
             self.hang_over(cx, key, cut);
         }
         self.drop_if_over(key);
     }
 
-    fn hang_over(&mut self, cx: &mut Cx<'_>, key: Key, cut: Cut) {
+    pub(super) fn hang_over(&mut self, cx: &mut Cx<'_>, key: Key, cut: Cut) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         session.cuts.push_back((cut, session.setup.clone()));
         if cut.ready <= cx.now || session.cuts.len() > CUTS_MAX {
@@ -155,25 +130,6 @@ impl Instance {
         } else {
             self.timers.hangovers.push(Reverse((cut.ready, key)));
         }
-    }
-
-    /// One entry per session is in the heap; it is put back when it turns out to be early.
-    fn arm_silence(&mut self, key: Key) {
-        let Some(session) = self.sessions.get_mut(key) else { return };
-        let deadline = session.segmenter.deadline(&self.finalize);
-        if deadline < session.silence_armed {
-            session.silence_armed = deadline;
-            self.timers.silences.push(Reverse((deadline, key)));
-        }
-    }
-
-    pub(super) fn end_silence(&mut self, cx: &mut Cx<'_>, key: Key) {
-        let Some(session) = self.sessions.get_mut(key) else { return };
-        session.silence_armed = Micros::NEVER;
-        if let Some(cut) = session.segmenter.tick(cx.now, &self.finalize) {
-            self.hang_over(cx, key, cut);
-        }
-        self.arm_silence(key);
     }
 
     /// The hangover is over.
@@ -282,6 +238,7 @@ impl Instance {
             && let Some(session) = self.sessions.remove(key)
         {
             self.session_keys.remove(&session.id);
+            self.ears.reset(key, session.id);
         }
     }
 

@@ -56,8 +56,11 @@ impl<T> Slab<T> {
         self.places.iter().filter_map(|place| place.value.as_ref())
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.places.iter_mut().filter_map(|place| place.value.as_mut())
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut T)> {
+        self.places.iter_mut().zip(0..).filter_map(|(place, slot)| {
+            let key = Key { slot, version: place.version };
+            Some((key, place.value.as_mut()?))
+        })
     }
 
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {

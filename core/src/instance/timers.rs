@@ -26,7 +26,7 @@ pub(super) struct Timers {
     pub(super) store: VecDeque<(Micros, Key)>,
     /// A hangover ends.
     pub(super) hangovers: BinaryHeap<Reverse<(Micros, Key)>>,
-    /// Silence ends an utterance.
+    /// Silence ends an utterance. An entry may be early: see [`Instance::next_silence`].
     pub(super) silences: BinaryHeap<Reverse<(Micros, Key)>>,
     /// A node has not been heard of.
     pub(super) presences: BinaryHeap<Reverse<(Micros, NodeRef)>>,
@@ -34,6 +34,7 @@ pub(super) struct Timers {
 
 impl Instance {
     pub(super) fn next_timer(&mut self) -> Micros {
+        let silence = self.next_silence();
         loop {
             let timers = &self.timers;
             let attempts = front(&timers.attempts);
@@ -43,7 +44,7 @@ impl Instance {
             let of_jobs = attempts.min(deadlines).min(waits).min(store).min(front(&timers.acks));
             let others = front(&timers.rejoins)
                 .min(top(&timers.hangovers))
-                .min(top(&timers.silences))
+                .min(silence)
                 .min(top(&timers.presences));
             if others <= of_jobs || !self.skip_settled() {
                 return others.min(of_jobs);

@@ -11,5 +11,6 @@ mod drain_and_lag;
 mod finalize_and_answers;
 mod fixture;
 mod ring;
+mod segmenter;
 mod state_model;
 mod stored_times;

@@ -52,6 +52,7 @@ pub(super) fn exponential(mut word: impl FnMut() -> u64) -> f64 {
 }
 
 /// Uniform in [0, 1) from the upper 53 bits.
+#[inline]
 pub(super) fn uniform(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }

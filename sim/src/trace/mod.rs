@@ -99,6 +99,11 @@ impl Trace {
         Self(Some(Box::new(Recording { sink, world, store, instances, nodes })))
     }
 
+    /// Whether nobody wants to know.
+    pub(crate) fn is_off(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// What an instance is about to handle; nothing when nobody wants to know.
     pub(crate) fn message(&self, input: &Input) -> Option<Message> {
         self.0.as_ref().map(|_| Message::of(input))

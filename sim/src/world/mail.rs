@@ -1,7 +1,7 @@
 //! Messages on their way. Each socket keeps the order of its messages, as TCP does.
 
 use lingua_core::finalize::Chunk;
-use lingua_core::instance::{Assign, Final, Input, Token};
+use lingua_core::instance::{Assign, Final, Input, Seat, Token};
 use lingua_core::{InstanceId, Micros, NodeRef, Op, Reply, SessionId};
 use lingua_scenarios::{Costs, Dist, Sampler};
 
@@ -30,30 +30,26 @@ pub(super) enum Mail {
 }
 
 /// Audio on its way to an instance: most of all messages, so it travels apart and light.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Audio {
-    to: InstanceId,
-    session: SessionId,
-    chunk: Chunk,
+    /// The instance, and where it runs.
+    pub(super) to: InstanceId,
+    pub(super) server: u16,
+    pub(super) session: SessionId,
+    /// Where the instance keeps the session, if the client's socket knows.
+    pub(super) seat: Option<Seat>,
+    pub(super) chunk: Chunk,
 }
 
 impl World {
-    pub(super) fn post_chunk(
-        &mut self,
-        at: Micros,
-        to: InstanceId,
-        session: SessionId,
-        chunk: Chunk,
-    ) {
-        let letter = self.audio.insert(Audio { to, session, chunk });
+    pub(super) fn post_audio(&mut self, at: Micros, audio: Audio) {
+        let letter = self.audio.insert(audio);
         self.queue.push(at, Event::Chunk(letter));
     }
 
-    pub(super) fn chunk_arrives(&mut self, letter: u32) {
-        let Some(Audio { to, session, chunk }) = self.audio.remove(letter) else { return };
-        if let Some(&server) = self.server_of.get(&to) {
-            self.reach_server(server, Input::Chunk(session, chunk));
-        }
+    pub(super) fn open_audio(&mut self, letter: u32) {
+        let audio = self.audio.take(letter);
+        self.audio_arrives(audio);
     }
 
     pub(super) fn post(&mut self, at: Micros, mail: Mail) {
@@ -90,12 +86,14 @@ impl World {
     /// One draw of a latency; constant latencies draw nothing.
     pub(super) fn latency(&mut self, of: Leg) -> Micros {
         let dist = &self.legs[of as usize];
-        let factor = if matches!(of, Leg::Node) { self.faults.delay_factor() } else { 1.0 };
         let span = match dist.constant() {
             Some(span) => span,
-            None => dist.sample(self.network.uniform()),
+            None => dist.sample(self.network.uniform32()),
         };
-        Micros((span.micros() as f64 * factor) as u64)
+        match of {
+            Leg::Node => Micros((span.micros() as f64 * self.faults.delay_factor()) as u64),
+            Leg::Session | Leg::Store | Leg::Timer => Micros(span.micros()),
+        }
     }
 }
 

@@ -4,15 +4,21 @@ use std::collections::VecDeque;
 
 use lingua_core::instance::{Cx, Final, Input, Instance, Output, Routed, Store as Link};
 use lingua_core::{InstanceId, Micros};
-use lingua_scenarios::{Costs, Dur, Style};
 
 use crate::setup;
-use crate::world::mail::{Leg, Mail};
+use crate::world::mail::{Audio, Leg, Mail};
 use crate::world::store::CLUSTER;
 use crate::world::{Event, OpenJob, RequestWords, World};
 
 /// Messages that may wait at one instance.
 const QUEUE_MAX: usize = 1 << 20;
+
+/// A message that waits its turn.
+#[derive(Debug)]
+enum Message {
+    Audio(Audio),
+    Other(Box<Input>),
+}
 
 /// Ways between an instance and the store that are cut.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,13 +32,15 @@ pub(super) struct Server {
     pub(super) up: bool,
     pub(super) cut: Cut,
     instance: Instance,
-    queue: VecDeque<Input>,
+    queue: VecDeque<Message>,
     // Nanoseconds of virtual time.
     busy_until: u64,
     pub(super) busy: u64,
     pub(super) locked: u64,
     pub(super) busy_before: u64,
     pub(super) queue_max: usize,
+    // When the instance wants its next tick, and when the next one is scheduled.
+    deadline: Micros,
     tick_at: Micros,
     free_scheduled: bool,
     // Steps arrive at each server of the store, and replies here, in order.
@@ -53,6 +61,7 @@ impl Server {
             locked: 0,
             busy_before: 0,
             queue_max: 0,
+            deadline: Micros::NEVER,
             tick_at: Micros::NEVER,
             free_scheduled: false,
             steps_clear: [Micros::ZERO; CLUSTER],
@@ -63,16 +72,22 @@ impl Server {
     pub(super) fn instance(&self) -> &Instance {
         &self.instance
     }
-}
 
-/// Whether no message costs an instance any time.
-pub(super) fn free_of_cost(costs: &Costs) -> bool {
-    let Costs { dispatch, candidate, scan_node, heartbeat, register, chunk, .. } = costs;
-    let Costs { result, kib, lock, statistics, model_na, .. } = costs;
-    [dispatch, candidate, scan_node, heartbeat, register, chunk]
-        .into_iter()
-        .chain([result, kib, lock, statistics, model_na])
-        .all(|cost| cost.nanos() == 0)
+    /// Whether this instance runs here.
+    pub(super) fn is(&self, id: InstanceId) -> bool {
+        self.up && self.id == id
+    }
+
+    /// Whether a message that comes now is handled at once.
+    fn is_idle(&self, now: Micros) -> bool {
+        self.queue.is_empty() && self.busy_until < nanos(now) + 1_000
+    }
+
+    /// Nanoseconds of work begin now or after what is being done.
+    fn spend(&mut self, now: Micros, cost: u64) {
+        self.busy_until = self.busy_until.max(nanos(now)) + cost;
+        self.busy += cost;
+    }
 }
 
 impl World {
@@ -137,22 +152,39 @@ impl World {
 
     /// A message reaches an instance: it is handled at once or waits its turn.
     pub(super) fn reach_server(&mut self, at: u16, input: Input) {
-        let now = nanos(self.now);
-        let server = &mut self.servers[usize::from(at)];
+        let server = &self.servers[usize::from(at)];
         if !server.up {
             return;
         }
-        if self.free_of_cost || (server.queue.is_empty() && server.busy_until < now + 1_000) {
+        if self.free_of_cost || server.is_idle(self.now) {
             self.serve(at, input);
+        } else {
+            self.queue_up(at, Message::Other(Box::new(input)));
+        }
+    }
+
+    /// Audio reaches an instance, if it is still there.
+    pub(super) fn audio_arrives(&mut self, audio: Audio) {
+        let server = &self.servers[usize::from(audio.server)];
+        if !server.is(audio.to) {
             return;
         }
+        if self.free_of_cost || server.is_idle(self.now) {
+            self.serve_audio(audio);
+        } else {
+            self.queue_up(audio.server, Message::Audio(audio));
+        }
+    }
+
+    fn queue_up(&mut self, at: u16, message: Message) {
+        let server = &mut self.servers[usize::from(at)];
         if server.queue.len() >= QUEUE_MAX {
             self.void.get_or_insert_with(|| {
                 format!("an instance had {QUEUE_MAX} messages waiting: it can never keep up")
             });
             return;
         }
-        server.queue.push_back(input);
+        server.queue.push_back(message);
         server.queue_max = server.queue_max.max(server.queue.len());
         self.schedule_free(at);
     }
@@ -174,8 +206,11 @@ impl World {
             if !server.up || server.busy_until >= nanos(self.now) + 1_000 {
                 break;
             }
-            let Some(input) = server.queue.pop_front() else { break };
-            self.serve(at, input);
+            match server.queue.pop_front() {
+                Some(Message::Audio(audio)) => self.serve_audio(audio),
+                Some(Message::Other(input)) => self.serve(at, *input),
+                None => break,
+            }
         }
         self.schedule_free(at);
     }
@@ -185,6 +220,25 @@ impl World {
         if server.up && server.tick_at <= self.now {
             server.tick_at = Micros::NEVER;
             self.serve(at, Input::Tick);
+        }
+    }
+
+    /// Lets the instance handle audio. Most of it only adds to its utterance: nothing comes of it
+    /// but what it costs.
+    fn serve_audio(&mut self, audio: Audio) {
+        let Audio { server: at, session, seat, chunk, .. } = audio;
+        let cost = self.chunk_cost(chunk.bytes);
+        let server = &mut self.servers[usize::from(at)];
+        // A timer that rings late, and whoever traces, must see the message itself.
+        let light = server.deadline >= self.now && self.trace.is_off();
+        if light && seat.is_some_and(|seat| server.instance.extend(self.now, seat, session, &chunk))
+        {
+            server.spend(self.now, cost);
+            return;
+        }
+        self.serve(at, Input::Chunk(session, chunk));
+        if seat.is_none() {
+            self.take_seat(session, self.servers[usize::from(at)].instance.seat(session));
         }
     }
 
@@ -203,11 +257,13 @@ impl World {
         let mut draws = RequestWords { streams: &mut self.streams, open: &self.open };
         let mut cx = Cx { now: self.now, draws: &mut draws, store, out: &mut out };
         server.instance.handle(&mut cx, input);
+        let mut deadline = server.instance.next_deadline();
         // A timer that rings late is noticed with whatever comes first.
-        if server.instance.next_deadline() < self.now {
+        if deadline < self.now {
             server.instance.handle(&mut cx, Input::Tick);
+            deadline = server.instance.next_deadline();
         }
-        let deadline = server.instance.next_deadline();
+        server.deadline = deadline;
         if deadline < server.tick_at {
             server.tick_at = deadline;
             let late = self.latency(Leg::Timer);
@@ -217,9 +273,7 @@ impl World {
             for output in &out {
                 cost += self.output_cost(output);
             }
-            let server = &mut self.servers[usize::from(at)];
-            server.busy_until = server.busy_until.max(nanos(self.now)) + cost;
-            server.busy += cost;
+            self.servers[usize::from(at)].spend(self.now, cost);
         }
         self.trace.served(self.now, at, message, cost, &out);
         let sent_at = Micros(self.now.0 + cost / 1_000);
@@ -231,48 +285,6 @@ impl World {
         }
         self.recorder.out = out;
         self.hear_watch();
-    }
-
-    /// Nanoseconds for a message, whatever comes of it.
-    fn fixed_cost(&mut self, at: u16, input: &Input) -> u64 {
-        if self.free_of_cost {
-            return 0;
-        }
-        let costs = &self.costs;
-        let phase0 = self.scheduler.style == Some(Style::Phase0);
-        match input {
-            Input::Chunk(_, chunk) => costs.chunk.nanos() + per_kib(costs.kib, chunk.bytes.into()),
-            Input::Heartbeat(..) => {
-                let lock = if phase0 { costs.lock.nanos() } else { 0 };
-                self.servers[usize::from(at)].locked += lock;
-                costs.heartbeat.nanos() + lock
-            }
-            Input::NodeOpened(_) => costs.register.nanos(),
-            Input::Answer(..) => costs.result.nanos(),
-            Input::Request(request) => per_kib(costs.kib, request.bytes),
-            _ => 0,
-        }
-    }
-
-    /// Nanoseconds for what came of a message.
-    fn output_cost(&mut self, output: &Output) -> u64 {
-        let costs = &self.costs;
-        let phase0 = self.scheduler.style == Some(Style::Phase0);
-        match output {
-            Output::Work(work) => {
-                let looked_at = u64::from(work.looked_at);
-                let base = costs.dispatch.nanos() + looked_at * costs.candidate.nanos();
-                if phase0 {
-                    let scan = self.nodes.len() as u64 * costs.scan_node.nanos();
-                    base + scan + costs.lock.nanos() + costs.statistics.nanos()
-                } else {
-                    base
-                }
-            }
-            Output::RefreshModel(_) if phase0 => costs.model_na.nanos(),
-            Output::Assign(assign) => per_kib(costs.kib, assign.bytes),
-            _ => 0,
-        }
     }
 
     fn send(&mut self, from: u16, at: Micros, output: Output) {
@@ -322,10 +334,6 @@ impl World {
         let new = self.open.insert(request, open);
         assert!(new, "a request is opened once");
     }
-}
-
-fn per_kib(cost: Dur, bytes: u64) -> u64 {
-    cost.nanos() * bytes / 1_024
 }
 
 fn nanos(at: Micros) -> u64 {

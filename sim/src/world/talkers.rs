@@ -1,16 +1,16 @@
 //! Clients that talk: utterances, pauses, long speech, rooms, reconnects.
 
 use lingua_core::finalize::Chunk;
-use lingua_core::instance::{Ending, Failure, Final, Input, Opened, Setup};
+use lingua_core::instance::{Input, Seat, Setup};
 use lingua_core::{InstanceId, Lang, Micros, Needs, Pair, SessionId};
-use lingua_scenarios::{Dur, Rate, Scenario, SessionGroup};
+use lingua_scenarios::{Dur, Rate, Sampler, Scenario, SessionGroup};
 
+use crate::SimError;
 use crate::setup;
 use crate::streams::{Purpose, Stream, choose, cumulative_zipf};
 use crate::world::arrivals::BARE;
-use crate::world::mail::{Leg, Mail};
-use crate::world::{Event, OpenJob, World};
-use crate::{Broken, SimError};
+use crate::world::mail::{Audio, Leg, Mail};
+use crate::world::{Event, World};
 
 /// How long a client waits before it connects again.
 const RECONNECT: Micros = Micros::secs(1);
@@ -19,6 +19,12 @@ const TALKERS_MAX: usize = 10_000_000;
 
 pub(super) struct TalkerGroup {
     group: SessionGroup,
+    // Length of a chunk.
+    chunk: Micros,
+    utterance: Sampler,
+    gap: Sampler,
+    // Mean time from one utterance to the next, seconds.
+    cycle: f64,
     pairs: Vec<Pair>,
     weights: Vec<f64>,
     listeners: Vec<Lang>,
@@ -35,22 +41,55 @@ enum Doing {
     Gone,
 }
 
+/// A client: what every step of it looks at, in one cache line.
+#[repr(align(64))]
 pub(super) struct Talker {
-    group: u16,
-    session: SessionId,
-    server: u16,
-    id: InstanceId,
-    // Apart, because it is large and looked at only between utterances.
-    stream: Box<Stream>,
     doing: Doing,
-    pair: usize,
+    up_clear: Micros,
     // Rises with each socket; steps planned for a former one are void.
     life: u32,
+    group: u16,
+    server: u16,
+    id: InstanceId,
+    // Where the instance keeps the session of this socket, once known.
+    seat: Option<Seat>,
+    apart: Box<Apart>,
+}
+
+/// What is looked at only between utterances.
+struct Apart {
+    stream: Stream,
+    pair: usize,
     leaves: Micros,
-    up_clear: Micros,
     down_clear: Micros,
     // Last index heard per language.
     heard: Vec<(Lang, u32)>,
+}
+
+impl Talker {
+    /// Whether it has left for good.
+    pub(super) fn is_gone(&self) -> bool {
+        self.doing == Doing::Gone
+    }
+
+    /// When a message to it that comes then is heard: never before an earlier one.
+    pub(super) fn in_turn(&mut self, arrives: Micros) -> Micros {
+        let clear = &mut self.apart.down_clear;
+        *clear = arrives.max(*clear);
+        *clear
+    }
+
+    /// It hears of an utterance; tells whether all it has heard in this language was of earlier ones.
+    pub(super) fn hear(&mut self, tgt: Lang, index: u32) -> bool {
+        let heard = &mut self.apart.heard;
+        match heard.iter_mut().find(|(lang, _)| *lang == tgt) {
+            Some((_, last)) => std::mem::replace(last, index) < index,
+            None => {
+                heard.push((tgt, index));
+                true
+            }
+        }
+    }
 }
 
 impl World {
@@ -68,6 +107,10 @@ impl World {
                 pairs,
                 listeners,
                 arrivals: self.streams.stream(Purpose::Arrivals, 1 << 32 | at as u64),
+                chunk: setup::micros(group.chunk),
+                utterance: group.utterance.sampler(),
+                gap: group.gap.sampler(),
+                cycle: group.utterance.mean() + group.gap.mean(),
                 group: group.clone(),
             });
             for _ in 0..group.count.unwrap_or(0) {
@@ -110,27 +153,28 @@ impl World {
         }
         let at = self.talkers.len() as u32;
         let of = &self.groups[usize::from(group)];
-        let stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
-        let mut stream = Box::new(stream);
+        let mut stream = self.streams.stream(Purpose::Arrivals, 1 << 33 | u64::from(at));
         let stay = of.group.stay.as_ref().map(|stay| stay.sample(stream.uniform()));
         let leaves = stay.map_or(Micros::NEVER, |stay| self.now + setup::micros(stay));
         let pair = choose(&mut stream, &of.weights);
         // A session that is there from the start is somewhere within a gap.
-        let gap = of.group.gap.sample(stream.uniform()).micros() as f64;
+        let gap = of.gap.sample(stream.uniform()).micros() as f64;
         let first = Micros((gap * stream.uniform()) as u64);
         self.talkers.push(Talker {
+            doing: Doing::Gap,
+            up_clear: Micros::ZERO,
+            life: 0,
             group,
-            session: SessionId(u64::from(at)),
             server: 0,
             id: InstanceId(0),
-            stream,
-            doing: Doing::Gap,
-            pair,
-            life: 0,
-            leaves,
-            up_clear: Micros::ZERO,
-            down_clear: Micros::ZERO,
-            heard: Vec::new(),
+            seat: None,
+            apart: Box::new(Apart {
+                stream,
+                pair,
+                leaves,
+                down_clear: Micros::ZERO,
+                heard: Vec::new(),
+            }),
         });
         self.connect_talker(at);
         let life = self.talkers[at as usize].life;
@@ -145,21 +189,26 @@ impl World {
         let server = self.balance(newcomer);
         let talker = &mut self.talkers[at as usize];
         talker.life = life;
-        talker.session = SessionId(u64::from(life) << 32 | u64::from(at));
-        talker.heard.clear();
+        talker.seat = None;
+        talker.apart.heard.clear();
         // With no instance up, the next step tries again.
         let Some(server) = server else { return };
         talker.server = server;
         talker.id = self.servers[usize::from(server)].id;
         let setup = self.setup_of(at);
-        let session = self.talkers[at as usize].session;
+        let session = self.session_of(at);
         self.talker_sends(at, Input::SessionOpened(session, setup));
+    }
+
+    /// The session of a talker's present socket.
+    fn session_of(&self, at: u32) -> SessionId {
+        session(at, self.talkers[at as usize].life)
     }
 
     fn setup_of(&self, at: u32) -> Setup {
         let talker = &self.talkers[at as usize];
         let group = &self.groups[usize::from(talker.group)];
-        let pair = group.pairs[talker.pair];
+        let pair = group.pairs[talker.apart.pair];
         let of = &group.group;
         let needs = |pair| {
             let model = of.model.as_deref();
@@ -184,14 +233,14 @@ impl World {
         if talker.life != life || talker.doing == Doing::Gone || self.now >= self.end {
             return;
         }
-        if self.server_of.get(&talker.id) != Some(&talker.server) {
+        if !self.servers[usize::from(talker.server)].is(talker.id) {
             self.connect_talker(at);
             let life = self.talkers[at as usize].life;
             self.queue.push(self.now + RECONNECT, Event::Talk(at, life));
             return;
         }
         match talker.doing {
-            Doing::Gap if self.now >= talker.leaves => self.leave(at),
+            Doing::Gap if self.now >= talker.apart.leaves => self.leave(at),
             Doing::Gap => self.begin_utterance(at),
             Doing::Speaking(left, manual) => self.speak(at, left, manual),
             Doing::Gone => {}
@@ -201,7 +250,7 @@ impl World {
     fn leave(&mut self, at: u32) {
         let talker = &mut self.talkers[at as usize];
         talker.doing = Doing::Gone;
-        let (session, group) = (talker.session, talker.group);
+        let (session, group) = (session(at, talker.life), talker.group);
         self.talker_sends(at, Input::SessionClosed(session));
         if self.groups[usize::from(group)].group.count.is_some() {
             // A session that is present all the time is replaced; the number was checked before.
@@ -212,12 +261,14 @@ impl World {
     fn begin_utterance(&mut self, at: u32) {
         self.change_of_mind(at);
         let talker = &mut self.talkers[at as usize];
-        let of = &self.groups[usize::from(talker.group)].group;
-        let speech = setup::micros(of.utterance.sample(talker.stream.uniform()));
+        let TalkerGroup { group: of, utterance, chunk, .. } =
+            &self.groups[usize::from(talker.group)];
+        let stream = &mut talker.apart.stream;
+        let speech = setup::micros(utterance.sample(stream.uniform()));
         let speech = speech.max(Micros::millis(1));
-        let manual = talker.stream.uniform() < of.manual_cut;
+        let manual = stream.uniform() < of.manual_cut;
         talker.doing = Doing::Speaking(speech, manual);
-        let first = setup::micros(of.chunk).min(speech);
+        let first = speech.min(*chunk);
         let life = talker.life;
         self.queue.push(self.now + first, Event::Talk(at, life));
         self.plan(u64::from(at), speech.0 << 1 | u64::from(manual));
@@ -228,21 +279,22 @@ impl World {
         let talker = &mut self.talkers[at as usize];
         let group = &self.groups[usize::from(talker.group)];
         let of = &group.group;
-        let cycle = of.utterance.mean() + of.gap.mean();
         let now = Dur::from_micros(self.now.0);
-        let chance = |rate: &Option<Rate>| rate.as_ref().map_or(0.0, |rate| rate.at(now) * cycle);
+        let chance =
+            |rate: &Option<Rate>| rate.as_ref().map_or(0.0, |rate| rate.at(now) * group.cycle);
         let (reconnect, switch) = (chance(&of.reconnect), chance(&of.switch_language));
-        if reconnect > 0.0 && talker.stream.uniform() < reconnect {
-            let session = talker.session;
+        if reconnect > 0.0 && talker.apart.stream.uniform() < reconnect {
+            let session = session(at, talker.life);
             self.recorder.mark("session_reconnected");
             self.talker_sends(at, Input::SessionClosed(session));
             self.connect_talker(at);
         }
         let talker = &mut self.talkers[at as usize];
-        if switch > 0.0 && talker.stream.uniform() < switch {
+        let session = session(at, talker.life);
+        let Apart { stream, pair, .. } = &mut *talker.apart;
+        if switch > 0.0 && stream.uniform() < switch {
             let group = &self.groups[usize::from(talker.group)];
-            talker.pair = choose(&mut talker.stream, &group.weights);
-            let session = talker.session;
+            *pair = choose(stream, &group.weights);
             let setup = self.setup_of(at);
             self.recorder.mark("language_switched");
             self.talker_sends(at, Input::SessionSetup(session, setup));
@@ -251,32 +303,42 @@ impl World {
 
     /// Sends the chunk that has just been spoken.
     fn speak(&mut self, at: u32, left: Micros, manual: bool) {
-        let talker = &self.talkers[at as usize];
-        let of = &self.groups[usize::from(talker.group)].group;
-        let audio = setup::micros(of.chunk).min(left);
+        let now = self.now;
+        let arrives = self.arrives_in_turn(at);
+        let talker = &mut self.talkers[at as usize];
+        let TalkerGroup { group: of, chunk, gap, .. } = &self.groups[usize::from(talker.group)];
+        let audio = left.min(*chunk);
         let left = left - audio;
         let bytes = (audio.0 * u64::from(of.bytes_per_ms) / 1_000).max(1) as u32;
         let is_final = manual && left == Micros::ZERO;
-        let session = talker.session;
-        let chunk = Chunk { bytes, audio, is_final, sent: self.now };
-        let arrives = self.arrives_in_turn(at);
-        let talker = &self.talkers[at as usize];
-        if arrives == self.now {
-            self.reach_server(talker.server, Input::Chunk(session, chunk));
-        } else {
-            self.post_chunk(arrives, talker.id, session, chunk);
-        }
-        let talker = &mut self.talkers[at as usize];
-        let of = &self.groups[usize::from(talker.group)].group;
         let span = if left == Micros::ZERO {
             talker.doing = Doing::Gap;
-            setup::micros(of.gap.sample(talker.stream.uniform()))
+            setup::micros(gap.sample(talker.apart.stream.uniform()))
         } else {
             talker.doing = Doing::Speaking(left, manual);
-            setup::micros(of.chunk).min(left)
+            left.min(*chunk)
         };
         let life = talker.life;
-        self.queue.push(self.now + span, Event::Talk(at, life));
+        let audio = Audio {
+            to: talker.id,
+            server: talker.server,
+            session: session(at, life),
+            seat: talker.seat,
+            chunk: Chunk { bytes, audio, is_final, sent: now },
+        };
+        if arrives == now {
+            self.audio_arrives(audio);
+        } else {
+            self.post_audio(arrives, audio);
+        }
+        self.queue.push(now + span, Event::Talk(at, life));
+    }
+
+    /// An instance has had audio of a session: from now on the socket knows the session's seat.
+    pub(super) fn take_seat(&mut self, session: SessionId, seat: Option<Seat>) {
+        if let Some(at) = self.talker_of(session) {
+            self.talkers[at].seat = seat;
+        }
     }
 
     /// When a message sent now arrives: never before one sent earlier.
@@ -298,101 +360,19 @@ impl World {
         }
     }
 
-    /// A job of a session was made: it is offered now. Bare jobs were offered on arrival.
-    pub(super) fn job_is_opened(&mut self, server: u16, opened: &Opened) {
-        let pair = self.recorder.pair(opened.needs.pair);
-        let counted = self.is_counted(self.now);
-        self.recorder.offered(self.now, pair, counted);
-        let open = OpenJob {
-            offered: self.now,
-            pair,
-            work: -1.0,
-            reached: false,
-            words: None,
-            server,
-            counted,
-            again: None,
-        };
-        self.open_job(opened.request, open);
-    }
-
-    /// A client's socket keeps the order of what is sent to it.
-    pub(super) fn in_turn(&mut self, last: &Final, arrives: Micros) -> Micros {
-        let Some(talker) = self.talker_of(last) else { return arrives };
-        let talker = &mut self.talkers[talker];
-        talker.down_clear = talker.down_clear.max(arrives);
-        talker.down_clear
-    }
-
-    /// The client of a final message, if it is still there.
-    fn talker_of(&self, last: &Final) -> Option<usize> {
-        let session = last.request.session;
-        let at = (session.0 & 0xffff_ffff) as usize;
-        let here = session.0 & BARE == 0 && self.talkers.get(at)?.session == session;
-        here.then_some(at)
-    }
-
-    /// A final message reaches its client.
-    pub(super) fn client_hears(&mut self, last: &Final) {
-        self.digest.add(last.request.session.0 ^ u64::from(last.request.index) << 40);
-        let Some(open) = self.open.remove(&last.request) else {
-            self.recorder.jobs.duplicate += 1;
-            let broken = Broken::new("I6", self.now, format!("{:?} ended twice", last.request));
-            self.judge(self.promises.one_final, broken);
-            return;
-        };
-        self.check_turn(last);
-        self.recorder.ended(self.now, &owed(&open), last);
-        if let Ending::Failed(failure) = last.ending {
-            self.recorder.mark(failure.name());
-        }
-    }
-
-    /// Final messages of a session arrive in the order of its utterances.
-    fn check_turn(&mut self, last: &Final) {
-        let Some(at) = self.talker_of(last) else { return };
-        let talker = &mut self.talkers[at];
-        let heard = talker.heard.iter_mut().find(|(lang, _)| *lang == last.request.tgt);
-        let in_turn = match heard {
-            Some((_, index)) => {
-                let before = std::mem::replace(index, last.request.index);
-                before < last.request.index
-            }
-            None => {
-                talker.heard.push((last.request.tgt, last.request.index));
-                true
-            }
-        };
-        if !in_turn {
-            self.recorder.jobs.reordered += 1;
-            let message = format!("{:?} came after a later one", last.request);
-            self.judge(self.promises.one_final, Broken::new("I6", self.now, message));
-        }
-    }
-
-    /// An instance died: its clients' sockets and the answers it owed died with it.
-    pub(super) fn sockets_of_server_close(&mut self, at: u16, id: InstanceId) {
-        self.node_sockets_of(id);
-        for (request, open) in self.open.take_of(at) {
-            if self.ask_again(&open) {
-                continue;
-            }
-            let last = Final {
-                request,
-                ending: Ending::Failed(Failure::NodeLost),
-                sent: open.offered,
-                waited: Micros::ZERO,
-            };
-            self.recorder.ended(self.now, &owed(&open), &last);
-            self.recorder.mark("instance_lost");
-        }
+    /// The client of a session, if it is still there.
+    pub(super) fn talker_of(&self, of: SessionId) -> Option<usize> {
+        let at = of.0 as u32;
+        let here = of.0 & BARE == 0 && session(at, self.talkers.get(at as usize)?.life) == of;
+        here.then_some(at as usize)
     }
 
     pub(super) fn sessions_present(&self) -> u64 {
-        self.talkers.iter().filter(|talker| talker.doing != Doing::Gone).count() as u64
+        self.talkers.iter().filter(|talker| !talker.is_gone()).count() as u64
     }
 }
 
-fn owed(open: &OpenJob) -> crate::record::Owed {
-    crate::record::Owed { offered: open.offered, pair: open.pair, counted: open.counted }
+/// The session of a talker's socket.
+fn session(at: u32, life: u32) -> SessionId {
+    SessionId(u64::from(life) << 32 | u64::from(at))
 }

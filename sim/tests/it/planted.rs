@@ -30,7 +30,7 @@ fn every_planted_defect_is_found() {
 /// which only has the intent, cannot.
 #[test]
 fn a_planted_second_attempt_is_found_on_a_cluster() {
-    let drawn = swarm::draw(&load("swarm.toml", &["plant=I4"]), 1);
+    let drawn = swarm::draw(&load("swarm.toml", &["plant=I4"]), 18);
     assert_eq!(drawn.scheduler.store, lingua_scenarios::StoreKind::RedisCluster);
     let broken = run_unbalanced(&drawn).broken;
     assert_eq!(broken.expect("the plant strikes").invariant, "I4");

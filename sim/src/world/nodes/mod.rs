@@ -12,7 +12,7 @@ use lingua_core::instance::{Answer, Input, JobId};
 use lingua_core::{
     Capabilities, InstanceId, Micros, ModelId, NodeRef, Register, RegisterError, Report, RequestId,
 };
-use lingua_scenarios::{Dist, NodeGroup, Scenario};
+use lingua_scenarios::{Dist, NodeGroup, Sampler, Scenario};
 
 use crate::SimError;
 use crate::setup;
@@ -63,7 +63,7 @@ pub(super) struct Node {
     // What the file gives it, and the latest maximum whose news has reached the scheduler.
     max_jobs_of_file: u32,
     max_jobs_told: u32,
-    service: Dist,
+    service: Arc<Sampler>,
     speech_factor: f64,
     heartbeat: Micros,
     heartbeat_jitter: f64,
@@ -121,15 +121,22 @@ impl World {
         let rule = setup::pool_rule(self.scheduler.pool_rule);
         for (index, group) in scenario.nodes.iter().enumerate() {
             let caps = setup::capabilities(&self.names, group, rule)?;
+            let service = Arc::new(group.service_time.sampler());
             let prefix = group.name_at(index);
             for n in 0..group.count {
-                self.add_node(group, &caps, format!("{prefix}-{n}"));
+                self.add_node(group, &caps, &service, format!("{prefix}-{n}"));
             }
         }
         Ok(())
     }
 
-    fn add_node(&mut self, group: &NodeGroup, caps: &Capabilities, name: String) {
+    fn add_node(
+        &mut self,
+        group: &NodeGroup,
+        caps: &Capabilities,
+        service: &Arc<Sampler>,
+        name: String,
+    ) {
         let at = self.nodes.len() as u32;
         let name: Arc<str> = name.into();
         let mut stream = self.streams.stream(Purpose::Nodes, u64::from(at));
@@ -144,7 +151,7 @@ impl World {
             max_jobs: group.max_jobs,
             max_jobs_of_file: group.max_jobs,
             max_jobs_told: group.max_jobs,
-            service: group.service_time.clone(),
+            service: service.clone(),
             speech_factor: group.speech_factor,
             heartbeat: setup::micros(group.heartbeat),
             heartbeat_jitter: group.heartbeat_jitter,

@@ -1,0 +1,107 @@
+//! The slot whose turn it is, in order of time.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::Entry;
+
+/// An event with its place among those of one instant.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ordered<E> {
+    pub(super) entry: Entry<E>,
+    pub(super) order: u64,
+}
+
+impl<E> Ordered<E> {
+    // One integer, so that a comparison is an instruction pair.
+    fn key(&self) -> u128 {
+        u128::from(self.entry.at) << 64 | u128::from(self.order)
+    }
+}
+
+impl<E> PartialEq for Ordered<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Ordered<E> {}
+
+impl<E> PartialOrd for Ordered<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Ordered<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// A slot's events, and those that were scheduled before its end after it was opened.
+#[derive(Debug)]
+pub(super) struct Near<E> {
+    events: Vec<Entry<E>>,
+    // Offset in the slot and place in `events` as one number each, sorted: what is moved to sort is
+    // small, and what was scheduled first comes first.
+    turns: Vec<u64>,
+    next: usize,
+    late: BinaryHeap<Reverse<Ordered<E>>>,
+}
+
+impl<E> Default for Near<E> {
+    fn default() -> Self {
+        Self { events: Vec::new(), turns: Vec::new(), next: 0, late: BinaryHeap::new() }
+    }
+}
+
+impl<E: Copy> Near<E> {
+    /// Opens a slot, given its events as they were scheduled; gives back the list of the former one.
+    ///
+    /// All events of the former slot have been taken.
+    pub(super) fn open(&mut self, slot_bits: u32, events: Vec<Entry<E>>) -> Vec<Entry<E>> {
+        self.turns.clear();
+        self.next = 0;
+        let mask = (1 << slot_bits) - 1;
+        let numbered = (0..).zip(&events);
+        self.turns.extend(numbered.map(|(n, entry): (u64, _)| (entry.at & mask) << 32 | n));
+        if self.turns.len() > 1 {
+            self.turns.sort_unstable();
+        }
+        std::mem::replace(&mut self.events, events)
+    }
+
+    /// Adds an event that is due before the end of the slot.
+    pub(super) fn push(&mut self, late: Ordered<E>) {
+        self.late.push(Reverse(late));
+    }
+
+    /// Whether all its events have been taken.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.next == self.turns.len() && self.late.is_empty()
+    }
+
+    /// Takes the next event, if it is due at `last` or before.
+    #[inline]
+    pub(super) fn pop_by(&mut self, last: u64) -> Option<Entry<E>> {
+        let late = self.late.peek().map_or(u64::MAX, |Reverse(late)| late.entry.at);
+        match self.of_slot() {
+            // What was in the slot when it was opened had been scheduled before.
+            Some(entry) if entry.at <= late => {
+                (entry.at <= last).then(|| self.next += 1)?;
+                Some(entry)
+            }
+            _ if late <= last => self.late.pop().map(|Reverse(late)| late.entry),
+            _ => None,
+        }
+    }
+
+    /// What was in the slot when it was opened and is due next.
+    #[inline]
+    pub(super) fn of_slot(&self) -> Option<Entry<E>> {
+        let turn = *self.turns.get(self.next)?;
+        self.events.get(turn as u32 as usize).copied()
+    }
+}
