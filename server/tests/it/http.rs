@@ -47,3 +47,14 @@ pub(crate) async fn stats_when(url: &str, ready: impl Fn(&Value) -> bool) -> Val
     }
     panic!("the figures never became so: {last:#}");
 }
+
+/// Waits until a path of the server answers so.
+pub(crate) async fn until(url: &str, path: &str, status: u16) {
+    for _ in 0..600 {
+        if get(url, path).await.status == status {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{path} never said {status}");
+}

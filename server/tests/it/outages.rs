@@ -6,22 +6,12 @@ use lingua_server::Config;
 use lingua_server::operator::Operator;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::http::get;
+use crate::http::until;
 use crate::peers::proxy::Proxy;
-use crate::peers::{Client, Node, Redis, server_with};
+use crate::peers::{Client, Node, Redis, server_with, speak_until_served};
 
 /// Longer than an instance counts as present, and than others take to notice.
 const LONG: Duration = Duration::from_secs(9);
-
-async fn until_ready(url: &str) {
-    for _ in 0..600 {
-        if get(url, "/ready").await.status == 200 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{url} is never ready");
-}
 
 /// Waits until the others have taken an instance's nodes out of the pools.
 async fn until_given_up(config: &Config, instances_left: usize) {
@@ -37,26 +27,6 @@ async fn until_given_up(config: &Config, instances_left: usize) {
     panic!("nobody clears up");
 }
 
-/// Speaks until it is translated; what is refused on the way may be tried again.
-async fn served(client: &mut Client, node: &mut Node, text: &str) {
-    for _ in 0..200 {
-        client.speak(1, true).await;
-        let job = tokio::select! {
-            job = node.job() => job,
-            (code, _) = client.error() => {
-                let known = ["SCHEDULER_DEPENDENCY_DOWN", "NO_AVAILABLE_NODE"];
-                assert!(known.contains(&code.as_str()), "{code}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        node.answer(&job, text).await;
-        assert_eq!(client.translation().await.0, text);
-        return;
-    }
-    panic!("nothing is served any more");
-}
-
 #[tokio::test]
 async fn an_instance_that_was_cut_from_redis_keeps_its_nodes() {
     let redis = Redis::start();
@@ -66,7 +36,7 @@ async fn an_instance_that_was_cut_from_redis_keeps_its_nodes() {
     let mut node = Node::register(&there, "n1", "zh", "en", 1).await;
     let (mut near, mut far) =
         (Client::open(&there, "zh", "en").await, Client::open(&here, "zh", "en").await);
-    served(&mut far, &mut node, "before").await;
+    speak_until_served(&mut far, &mut node, "before").await;
     proxy.stall();
     near.speak(1, true).await;
     assert_eq!(near.error().await.0, "SCHEDULER_DEPENDENCY_DOWN");
@@ -74,11 +44,11 @@ async fn an_instance_that_was_cut_from_redis_keeps_its_nodes() {
     far.speak(1, true).await;
     assert_eq!(far.error().await.0, "NO_AVAILABLE_NODE", "its node is out of reach");
     proxy.go_on();
-    until_ready(&there).await;
-    served(&mut far, &mut node, "after").await;
+    until(&there, "/ready", 200).await;
+    speak_until_served(&mut far, &mut node, "after").await;
     // Its next report is that of a node that is registered.
     node.beat(0, 1.0, "").await;
-    served(&mut near, &mut node, "near").await;
+    speak_until_served(&mut near, &mut node, "near").await;
 }
 
 #[test]
@@ -93,7 +63,7 @@ fn an_instance_that_stood_still_keeps_its_nodes() {
         let mut node = Node::register(&there, "n1", "zh", "en", 1).await;
         let (mut near, mut far) =
             (Client::open(&there, "zh", "en").await, Client::open(&here, "zh", "en").await);
-        served(&mut far, &mut node, "before").await;
+        speak_until_served(&mut far, &mut node, "before").await;
         let asleep = frozen.spawn(async { std::thread::sleep(LONG) });
         near.speak(1, true).await;
         until_given_up(&redis.config(), 1).await;
@@ -108,9 +78,9 @@ fn an_instance_that_stood_still_keeps_its_nodes() {
             }
             (code, _) = near.error() => assert_ne!(code, "INVALID_SESSION"),
         }
-        served(&mut far, &mut node, "after").await;
+        speak_until_served(&mut far, &mut node, "after").await;
         node.beat(0, 1.0, "").await;
-        served(&mut near, &mut node, "near").await;
+        speak_until_served(&mut near, &mut node, "near").await;
     });
     frozen.shutdown_background();
 }
@@ -123,7 +93,7 @@ async fn what_nobody_waits_for_takes_no_slots_when_redis_wakes() {
     let url = server_with(proxy.with(redis.config())).await;
     let mut node = Node::register(&url, "n1", "zh", "en", SLOTS).await;
     let mut client = Client::open(&url, "zh", "en").await;
-    served(&mut client, &mut node, "before").await;
+    speak_until_served(&mut client, &mut node, "before").await;
     proxy.stall();
     for _ in 0..3 {
         client.speak(1, true).await;
@@ -136,7 +106,7 @@ async fn what_nobody_waits_for_takes_no_slots_when_redis_wakes() {
         }
     }
     proxy.go_on();
-    until_ready(&url).await;
+    until(&url, "/ready", 200).await;
     client.speak(1, true).await;
     let job = node.job().await;
     node.answer(&job, "after").await;
@@ -149,7 +119,7 @@ async fn a_result_of_another_instance_comes_while_redis_is_away() {
     let (here, there) = (server_with(redis.config()).await, server_with(redis.config()).await);
     let mut node = Node::register(&there, "n1", "zh", "en", 1).await;
     let mut client = Client::open(&here, "zh", "en").await;
-    served(&mut client, &mut node, "before").await;
+    speak_until_served(&mut client, &mut node, "before").await;
     client.speak(1, true).await;
     let job = node.job().await;
     redis.kill();
@@ -165,8 +135,8 @@ async fn all_instances_notice_that_redis_has_lost_everything() {
     let mut other = Node::register(&there, "n2", "ja", "en", 1).await;
     let (mut near, mut far) =
         (Client::open(&here, "zh", "en").await, Client::open(&there, "ja", "en").await);
-    served(&mut near, &mut one, "before").await;
-    served(&mut far, &mut other, "before").await;
+    speak_until_served(&mut near, &mut one, "before").await;
+    speak_until_served(&mut far, &mut other, "before").await;
     redis.kill();
     redis.run();
     // Their numbers may become each other's.
@@ -174,5 +144,5 @@ async fn all_instances_notice_that_redis_has_lost_everything() {
         assert_eq!(node.closed().await, Some(1001));
     }
     let mut one = Node::register(&there, "n1", "zh", "en", 1).await;
-    served(&mut near, &mut one, "after").await;
+    speak_until_served(&mut near, &mut one, "after").await;
 }

@@ -1,11 +1,10 @@
 //! Instances whose state is on Redis.
 
 use std::process::Command;
-use std::time::Duration;
 
 use crate::figures::{eager, samples};
-use crate::http::{get, stats_when};
-use crate::peers::{Client, Node, Redis, STORE, server_with};
+use crate::http::{get, stats_when, until};
+use crate::peers::{Client, Node, Redis, STORE, server_with, speak_until_served};
 
 /// What a peer sees is the same wherever the state is.
 #[test]
@@ -19,37 +18,6 @@ fn the_tests_of_one_instance_pass_on_redis() {
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{told}");
     assert!(told.contains("test result: ok"), "{told}");
-}
-
-/// Waits until a path of the server answers so.
-async fn until(url: &str, path: &str, status: u16) {
-    for _ in 0..600 {
-        if get(url, path).await.status == status {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{path} never said {status}");
-}
-
-/// Speaks until the node has a job; what is refused on the way says that the store is away.
-async fn speak_until_served(client: &mut Client, node: &mut Node, text: &str) {
-    for _ in 0..100 {
-        client.speak(1, true).await;
-        let job = tokio::select! {
-            job = node.job() => job,
-            (code, _) = client.error() => {
-                let known = ["SCHEDULER_DEPENDENCY_DOWN", "NO_AVAILABLE_NODE"];
-                assert!(known.contains(&code.as_str()), "{code}");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            }
-        };
-        node.answer(&job, text).await;
-        assert_eq!(client.translation().await.0, text);
-        return;
-    }
-    panic!("nothing is served any more");
 }
 
 #[tokio::test]

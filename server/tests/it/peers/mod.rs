@@ -95,6 +95,26 @@ pub(crate) async fn refused(url: &str) -> u16 {
     }
 }
 
+/// Speaks until the node has a job; what is refused on the way says that the store is away.
+pub(crate) async fn speak_until_served(client: &mut Client, node: &mut Node, text: &str) {
+    for _ in 0..100 {
+        client.speak(1, true).await;
+        let job = tokio::select! {
+            job = node.job() => job,
+            (code, _) = client.error() => {
+                let known = ["SCHEDULER_DEPENDENCY_DOWN", "NO_AVAILABLE_NODE"];
+                assert!(known.contains(&code.as_str()), "{code}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        node.answer(&job, text).await;
+        assert_eq!(client.translation().await.0, text);
+        return;
+    }
+    panic!("nothing is served any more");
+}
+
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
