@@ -274,7 +274,8 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
     let answered = async {
         loop {
             let (reply, owed) = oneshot::channel();
-            let asked = shared.hub.send(Event::Drain(reply)).await.is_ok();
+            // Behind what sessions have sent before: it is admitted, so it is answered.
+            let asked = shared.from_sessions.send(Event::Drain(reply)).await.is_ok();
             if !asked || owed.await.unwrap_or(0) == 0 {
                 return;
             }
