@@ -55,9 +55,9 @@ def beats(per_s):
 
 # Table, figure, arguments of `lingua load`, and what its report says.
 LOADS = [
-    ("A", "dispatch requests/s, 9 kB of Opus each", f"{FAST} --set sessions.0.count=3600", rate),
+    ("A", "dispatch requests/s, 9 kB of Opus each", f"{FAST} --set sessions.0.count=4000", rate),
     ("A", "dispatch requests/s, 96 kB of PCM16 each",
-     f"{FAST} --audio pcm16 --set sessions.0.bytes_per_ms=32 --set sessions.0.count=1500", rate),
+     f"{FAST} --audio pcm16 --set sessions.0.bytes_per_ms=32 --set sessions.0.count=2500", rate),
     ("A", "dispatch requests/s, one small chunk each",
      f"{FAST} --set sessions.0.utterance=100ms --set sessions.0.gap=10s "
      "--set sessions.0.count=7000", rate),
@@ -127,13 +127,8 @@ def calibrated():
         yield ("D", figure), (said, "lingua calibrate --out costs.toml")
 
 
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    path = ROOT / "scenarios/live/measured.csv"
-    with open(path, newline="", encoding="utf-8") as file:
-        former = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
-    OUT.mkdir(parents=True, exist_ok=True)
-    found = {}
+def measured(wanted):
+    """Table, figure, what was measured and by which command, for all figures that hold `wanted`."""
     for table, figure, arguments, words in LOADS:
         if wanted not in figure:
             continue
@@ -141,25 +136,33 @@ def main():
         said = words(run)
         if run["verdict"] == "void":
             said = "void: " + "; ".join(run["reasons"])
-        print(f"{table} {figure}: {said}", file=sys.stderr)
-        found[table, figure] = (said, f"lingua load {arguments}")
+        yield (table, figure), (said, f"lingua load {arguments}")
     if any(wanted in figure for figure, _ in COSTS):
-        found.update(calibrated())
-    for key, (said, command) in shared_store.figures(wanted, PORTS, micros):
-        print(f"{key[0]} {key[1]}: {said}", file=sys.stderr)
-        found[key] = (said, command)
-    today, where = datetime.date.today().isoformat(), machine()
+        yield from calibrated()
+    yield from shared_store.figures(wanted, PORTS, micros)
+
+
+def save(path, rows):
+    every = [row[:2] for row in LOADS] + [("D", figure) for figure, _ in COSTS]
+    every += shared_store.KEYS
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(["table", "figure", "measured", "machine", "date", "command"])
-        every = [row[:2] for row in LOADS] + [("D", figure) for figure, _ in COSTS]
-        every += shared_store.KEYS
-        for key in every:
-            if key in found:
-                said, command = found[key]
-                out.writerow([*key, said, where, today, command])
-            elif key in former:
-                out.writerow(former[key])
+        out.writerows(rows[key] for key in every if key in rows)
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    path = ROOT / "scenarios/live/measured.csv"
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
+    OUT.mkdir(parents=True, exist_ok=True)
+    today = datetime.date.today().isoformat()
+    for key, (said, command) in measured(wanted):
+        print(f"{key[0]} {key[1]}: {said}", file=sys.stderr)
+        rows[key] = [*key, said, machine(), today, command]
+        # After each, so that a figure that fails costs no other.
+        save(path, rows)
 
 
 if __name__ == "__main__":
