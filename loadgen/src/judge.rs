@@ -107,6 +107,7 @@ fn breaches(run: &Run, load: &Load) -> Vec<(&'static str, Promised, u64, String)
         (jobs.duplicate, "answers came a second time"),
         (jobs.reordered, "answers came after a later one"),
         (finding("wrong_session"), "answers came to another session"),
+        (finding("wrong_language"), "jobs or answers were in a language that nobody there chose"),
         (finding("assigned_twice"), "jobs were given out twice as the same attempt"),
         (finding("stale_result"), "results of an attempt that was over were passed on"),
         (finding("chunk_in_two_jobs"), "chunks were in two jobs"),

@@ -204,6 +204,7 @@ fn findings(observer: &Observer) -> BTreeMap<String, u64> {
     let all = [
         ("wrong_session", found.wrong_session),
         ("unknown_result", found.unknown_results),
+        ("wrong_language", found.wrong_language),
         ("assigned_twice", found.assigned_twice),
         ("chunk_in_two_jobs", found.chunks_twice),
         ("mixed_job", found.mixed_jobs),

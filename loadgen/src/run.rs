@@ -52,7 +52,7 @@ pub(crate) async fn run(
     let preflight = preflight::prepare(wanted.all(), ip);
     let deadline = deadline(scenario, options.profile);
     let mut measured = Measured { preflight, ..Measured::default() };
-    let observer = Observer::new(scenario, deadline, options.shard);
+    let observer = Observer::new(scenario, deadline, options.shard, options.profile);
     if let Some(shortage) = preflight::shortage(&preflight) {
         measured.stopped = Some(shortage);
         return Ok(report::artifacts(loaded, options, observer, measured));
@@ -67,7 +67,7 @@ pub(crate) async fn run(
         shard: options.shard,
         duration: scenario.duration.nanos(),
         nodes: u32::try_from(wanted.nodes).unwrap_or(u32::MAX),
-        sockets_per_address: preflight::sockets_per_address(),
+        sockets_per_address: preflight::sockets_per_address() / largest_room(scenario),
         observer,
         addresses,
     }));
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     if let Some(scheduler) = scheduler {
         scheduler.stop().await;
     }
-    let empty = Observer::new(scenario, deadline, options.shard);
+    let empty = Observer::new(scenario, deadline, options.shard, options.profile);
     let mut observer = std::mem::replace(&mut *context.observer(), empty);
     if let Some(disguise) = &disguise {
         observer.pairs.iter_mut().for_each(|count| disguise.take_off(&mut count.pair));
@@ -98,11 +98,19 @@ impl Wanted {
     pub fn of(scenario: &Scenario, options: &Options) -> Self {
         let shard = options.shard;
         let nodes = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();
-        let talkers = scenario.sessions.iter().map(|group| u64::from(group.count.unwrap_or(0)));
+        let mut before = 0;
+        let talkers = scenario.sessions.iter().map(|group| {
+            let until = before + u64::from(group.count.unwrap_or(0));
+            let own = shard.share(until) - shard.share(before);
+            before = until;
+            // Who speaks, and the listeners of the room.
+            own * (1 + group.listeners.len() as u64)
+        });
+        let talkers: u64 = talkers.sum();
         let bare =
             scenario.arrivals.iter().map(|group| talkers::sockets_of(scenario, group, options));
         let bare: u64 = bare.map(u64::from).sum();
-        Self { nodes: shard.share(nodes), sessions: shard.share(talkers.sum()) + bare }
+        Self { nodes: shard.share(nodes), sessions: talkers + bare }
     }
 
     /// Utterances per second that the scenario comes to at most, sessions that come later apart.
@@ -262,6 +270,12 @@ impl Watch<'_> {
         self.watcher.at(&snapshot);
         now
     }
+}
+
+/// Sockets of one talker at most: they share his source address.
+fn largest_room(scenario: &Scenario) -> u32 {
+    let listeners = scenario.sessions.iter().map(|group| group.listeners.len());
+    1 + listeners.max().unwrap_or(0) as u32
 }
 
 /// Ctrl-C, or SIGTERM from whoever runs the process: everything is closed before it ends.

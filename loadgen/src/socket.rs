@@ -1,6 +1,7 @@
 //! One WebSocket of a fake peer: small buffers, a chosen source address, text frames.
 
 use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
 
 use futures_util::{SinkExt, StreamExt};
 use lingua_protocol::limits;
@@ -100,6 +101,14 @@ impl Socket {
     /// The next frame; `None` once the socket is closed.
     pub async fn next(&mut self) -> Option<Result<Message, tungstenite::Error>> {
         self.stream.next().await
+    }
+
+    /// The next frame, for who waits at several sockets.
+    pub(crate) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Message, tungstenite::Error>>> {
+        self.stream.poll_next_unpin(context)
     }
 
     /// Says goodbye; a peer that does not answer is left all the same.

@@ -128,30 +128,32 @@ pub(crate) fn chunks_of(base64: &str, run: u32) -> Found {
     Found::Ours(span)
 }
 
-/// What a fake node answers: which chunks it was given, at which attempt.
+/// What a fake node answers: which chunks it was given, at which attempt, into which language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Answer<'a> {
     pub(crate) run: u32,
     pub(crate) session: u32,
     pub(crate) first: u32,
     pub(crate) last: u32,
     pub(crate) attempt: u32,
+    pub(crate) tgt: &'a str,
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, session, first, last, attempt } = self;
-        write!(f, "{run:08x}.{session}.{first}.{last}.{attempt}")
+        let Self { run, session, first, last, attempt, tgt } = self;
+        write!(f, "{run:08x}.{session}.{first}.{last}.{attempt}.{tgt}")
     }
 }
 
-impl Answer {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+impl<'a> Answer<'a> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.split('.');
         let run = u32::from_str_radix(parts.next()?, 16).ok()?;
         let mut number = || parts.next()?.parse().ok();
         let (session, first, last, attempt) = (number()?, number()?, number()?, number()?);
-        parts.next().is_none().then_some(Self { run, session, first, last, attempt })
+        let tgt = parts.next()?;
+        parts.next().is_none().then_some(Self { run, session, first, last, attempt, tgt })
     }
 }
 
@@ -194,9 +196,10 @@ mod tests {
 
     #[test]
     fn answers_come_back() {
-        let answer = Answer { run: 0xbeef, session: 5, first: 10, last: 39, attempt: 2 };
+        let (run, session) = (0xbeef, 5);
+        let answer = Answer { run, session, first: 10, last: 39, attempt: 2, tgt: "en" };
         assert_eq!(Answer::parse(&answer.to_string()), Some(answer));
-        for text in ["", "hello", "1.2.3.4", "1.2.3.4.5.6", "x.1.2.3.4"] {
+        for text in ["", "hello", "1.2.3.4.5", "1.2.3.4.5.en.6", "x.1.2.3.4.en"] {
             assert_eq!(Answer::parse(text), None, "{text}");
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct Assign<'a> {
     pub(crate) session_id: Cow<'a, str>,
     pub(crate) utterance_index: u64,
     #[serde(borrow)]
+    pub(crate) tgt_lang: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) audio: Cow<'a, str>,
     #[serde(borrow)]
     pub(crate) trace_id: Cow<'a, str>,

@@ -20,6 +20,8 @@ const INSTANCES_MAX: u32 = 1_000;
 const NAME_MAX: usize = 100;
 /// Characters of a title.
 const TITLE_MAX: usize = 200;
+/// Listeners of one room.
+const LISTENERS_MAX: usize = 64;
 /// Longest run.
 const DURATION_MAX: Dur = Dur::from_secs(366 * 86_400 / 2);
 
@@ -222,6 +224,8 @@ fn sessions(checks: &mut Checks, group: &SessionGroup, path: &str) {
     }
     let listeners = &group.listeners;
     languages(checks, listeners, &format!("{path}.listeners"), true);
+    let what = format!("more than {LISTENERS_MAX} listeners in one room");
+    checks.need(listeners.len() <= LISTENERS_MAX, format!("{path}.listeners"), what);
     let mut distinct = listeners.clone();
     distinct.sort();
     distinct.dedup();

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{lingua, text};
 
-/// Talkers whose utterances the scheduler must end, manual cuts and bare jobs.
+/// Talkers whose utterances the scheduler must end, manual cuts, rooms and bare jobs.
 const SCENARIO: &str = r#"
 title = "two shards"
 duration = "6s"
@@ -17,7 +17,7 @@ deadline = "30s"
 [[nodes]]
 count = 4
 asr = ["zh"]
-tts = ["en"]
+tts = ["en", "ja"]
 max_jobs = 8
 service_time = "20ms"
 [[sessions]]
@@ -26,6 +26,12 @@ pair = "zh:en"
 utterance = "300ms"
 gap = "500ms"
 manual_cut = 0.5
+[[sessions]]
+count = 4
+pair = "zh:en"
+listeners = ["ja", "en", "ja"]
+utterance = "300ms"
+gap = "500ms"
 [[arrivals]]
 pair = "zh:en"
 rate = "40/s"

@@ -99,8 +99,8 @@ impl Identity {
             let message = "the model is not loaded";
             return about.failed("MODEL_NOT_AVAILABLE", message).to_json();
         }
-        let Job { session, first, last, attempt, .. } = *job;
-        let text = Answer { run: self.run, session, first, last, attempt }.to_string();
+        let Job { session, first, last, attempt, ref tgt, .. } = *job;
+        let text = Answer { run: self.run, session, first, last, attempt, tgt }.to_string();
         wire::JobResult {
             text_asr: Some(&text),
             text_translated: Some(&text),

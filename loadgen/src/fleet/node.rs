@@ -305,6 +305,7 @@ impl Node {
         };
         let told = Assigned {
             span,
+            tgt: &assign.tgt_lang,
             index: assign.utterance_index,
             attempt: assign.attempt_id,
             node: self.number,
@@ -316,6 +317,7 @@ impl Node {
         let duty = self.context.observer().assigned(&told);
         let uniform = duty.work.unwrap_or_else(|| {
             let key = mix(u64::from(span.session) << 32 | u64::from(span.first));
+            let key = key.wrapping_add(u64::from(duty.lane));
             self.context.streams.uniform(Purpose::Service, key, assign.attempt_id.into())
         });
         let speech = span.audio_us as f64 * 1_000.0 * self.identity.group.speech_factor;
@@ -326,6 +328,7 @@ impl Node {
             session_id: assign.session_id.as_ref().into(),
             index: assign.utterance_index,
             trace_id: assign.trace_id.as_ref().into(),
+            tgt: assign.tgt_lang.as_ref().into(),
             session: span.session,
             first: span.first,
             last: span.last,
@@ -350,7 +353,7 @@ impl Node {
             if job.buffered {
                 continue;
             }
-            self.context.observer().answered(job.session, job.first, now);
+            self.context.observer().answered(job.session, &job.tgt, job.first, now);
             let result = self.identity.result(&job);
             if self.answers_twice > 0.0 && self.stream.uniform() < self.answers_twice {
                 socket.send(result.clone()).await.ok()?;

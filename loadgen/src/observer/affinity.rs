@@ -53,7 +53,12 @@ pub(super) struct Miss {
 
 impl Observer {
     /// Takes note of a job's first attempt; tells whether its node keeps all of it for the next.
-    pub(super) fn note_affinity(&mut self, session: usize, job: &Assigned, counted: bool) -> bool {
+    pub(super) fn note_affinity(
+        &mut self,
+        session: usize,
+        job: &Assigned<'_>,
+        counted: bool,
+    ) -> bool {
         let reason = self.reason(session, job);
         self.forget_unseen(session, job.index);
         self.meet_tail(session, job, counted);
@@ -104,7 +109,7 @@ impl Observer {
 
     /// The wire has one flag for a pause and for a time-out; how long nothing was said tells them
     /// apart.
-    fn reason(&self, session: usize, job: &Assigned) -> Reason {
+    fn reason(&self, session: usize, job: &Assigned<'_>) -> Reason {
         let silence = job.at.saturating_sub(self.speakers[session].last_sent);
         match job {
             Assigned { manual: true, .. } => Reason::IsFinal,
@@ -116,7 +121,7 @@ impl Observer {
     }
 
     /// The tail of the session's last cut is needed now: it is here, or it is lost.
-    fn meet_tail(&mut self, session: usize, job: &Assigned, counted: bool) {
+    fn meet_tail(&mut self, session: usize, job: &Assigned<'_>, counted: bool) {
         let Some(tail) = self.speakers[session].tail.take() else { return };
         let here =
             tail.node == job.node && tail.generation == self.nodes[tail.node as usize].generation;

@@ -7,8 +7,10 @@ use crate::tag::Span;
 
 /// A job as a node got it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Assigned {
+pub(crate) struct Assigned<'a> {
     pub(crate) span: Span,
+    /// The language that it is to be translated into.
+    pub(crate) tgt: &'a str,
     pub(crate) index: u64,
     pub(crate) attempt: u32,
     pub(crate) node: u32,
@@ -24,30 +26,42 @@ pub(crate) struct Assigned {
 pub(crate) struct Duty {
     /// The uniform number that decides how long it works; absent: by the key of the job.
     pub(crate) work: Option<f64>,
+    /// Which of the session's languages it is for, from 0.
+    pub(crate) lane: u32,
     /// It keeps the speech for the session's next job and does not answer.
     pub(crate) buffered: bool,
 }
 
 impl Duty {
     fn of(work: f64) -> Self {
-        Self { work: (work >= 0.0).then_some(work), buffered: false }
+        Self { work: (work >= 0.0).then_some(work), lane: 0, buffered: false }
     }
 }
 
 impl Observer {
     /// A job has reached a node.
-    pub(crate) fn assigned(&mut self, job: &Assigned) -> Duty {
+    pub(crate) fn assigned(&mut self, job: &Assigned<'_>) -> Duty {
         self.came(job.at);
-        let Assigned { span, index, attempt, at, .. } = *job;
+        let Assigned { span, at, .. } = *job;
         let Some(session) = self.shard.nth(span.session) else {
             self.host(at);
             return Duty::of(-1.0);
         };
-        let session = session as usize;
-        let Some(speaker) = self.speakers.get_mut(session) else {
+        if self.speakers.len() <= session as usize {
             self.findings.foreign_jobs += 1;
             return Duty::of(-1.0);
+        }
+        let Some(lane) = self.lane_into(session, job.tgt) else {
+            self.findings.wrong_language += 1;
+            return Duty::of(-1.0);
         };
+        let duty = self.assigned_in(lane, job);
+        Duty { lane: lane as u32 - session, ..duty }
+    }
+
+    fn assigned_in(&mut self, session: usize, job: &Assigned<'_>) -> Duty {
+        let Assigned { span, index, attempt, at, .. } = *job;
+        let speaker = &mut self.speakers[session];
         let again = speaker
             .units
             .iter()
@@ -85,7 +99,9 @@ impl Observer {
                 self.series.dispatched(span);
             }
         }
-        let buffered = cut != Cut::Whole && self.note_affinity(session, job, counted);
+        // Only the first language of a room is kept at one node.
+        let kept = cut != Cut::Whole && self.speakers[session].leads;
+        let buffered = kept && self.note_affinity(session, job, counted);
         Duty { buffered, ..Duty::of(work) }
     }
 
@@ -116,19 +132,25 @@ impl Observer {
         (unit.first, unit.last) = (first, last);
         // Each chunk is in one job.
         let fresh = speaker.cover(first, last);
-        self.chunks.in_jobs += u64::from(fresh);
+        if speaker.leads {
+            self.chunks.in_jobs += u64::from(fresh);
+        }
         self.findings.chunks_twice += u64::from(last - first + 1 - fresh);
         Some(place)
     }
 
     /// A node has sent its answer.
-    pub(crate) fn answered(&mut self, session: u32, first: u32, now: Nanos) {
+    pub(crate) fn answered(&mut self, session: u32, tgt: &str, first: u32, now: Nanos) {
         let Some(session) = self.shard.nth(session) else {
             self.across.answered += 1;
             return;
         };
-        let Some(speaker) = self.speakers.get_mut(session as usize) else { return };
-        if let Some(unit) = speaker.units.iter_mut().find(|unit| unit.first == first) {
+        if self.speakers.len() <= session as usize {
+            return;
+        }
+        let Some(lane) = self.lane_into(session, tgt) else { return };
+        let units = &mut self.speakers[lane].units;
+        if let Some(unit) = units.iter_mut().find(|unit| unit.first == first) {
             unit.answered = Some(now);
         }
     }

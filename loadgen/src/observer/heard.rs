@@ -6,13 +6,23 @@ use crate::pacer::Nanos;
 use crate::tag::Answer;
 use crate::wire::Heard;
 
+/// Which socket of a session and its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ear {
+    /// That of who speaks.
+    Own,
+    /// That of the room's listener of this number, from 0.
+    Listener(u32),
+}
+
 /// Whose socket hears something.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hearing<'a> {
     pub(crate) session: u32,
+    pub(crate) ear: Ear,
     /// Which of its sockets.
     pub(crate) life: u32,
-    /// The scheduler's name of the session on this socket.
+    /// The scheduler's name of who speaks.
     pub(crate) id: &'a str,
     pub(crate) run: u32,
     pub(crate) at: Nanos,
@@ -62,18 +72,21 @@ impl Observer {
             self.findings.wrong_session += 1;
             return;
         }
+        let Some((lane, by)) = self.lane_heard(hearing, index, answer) else { return };
+        let hearing = Hearing { session: lane as u32, ..hearing };
         let crossing = answer.filter(|_| self.shard.is_part());
         if crossing.is_some_and(|answer| !self.awaits(hearing, index, answer)) {
             return;
         }
-        self.ends(hearing, index, answer, end, event);
+        self.ends(hearing, by, index, answer, end, event);
     }
 
     fn ends(
         &mut self,
         hearing: Hearing<'_>,
+        by: u64,
         index: u64,
-        answer: Option<Answer>,
+        answer: Option<Answer<'_>>,
         end: End<'_>,
         event: bool,
     ) {
@@ -107,6 +120,16 @@ impl Observer {
             return;
         };
         let speaker = &mut self.speakers[session];
+        let unit = &mut speaker.units[place];
+        if unit.heard_by & by != 0 {
+            self.jobs.duplicate += 1;
+            return;
+        }
+        unit.heard_by |= by;
+        if unit.heard_by != speaker.listeners {
+            // The last listener ends it.
+            return;
+        }
         if !event && current {
             let before = speaker.heard.replace(index.max(speaker.heard.unwrap_or(0)));
             self.jobs.reordered += u64::from(before.is_some_and(|before| before > index));
@@ -117,7 +140,9 @@ impl Observer {
         if unit.attempt == 0 {
             // No node has seen its chunks, and none will.
             let fresh = speaker.cover(unit.first, unit.last);
-            self.chunks.in_refused += u64::from(fresh);
+            if speaker.leads {
+                self.chunks.in_refused += u64::from(fresh);
+            }
         }
         if answer.is_some_and(|answer| answer.attempt < unit.attempt) {
             self.findings.stale_results += 1;

@@ -4,8 +4,10 @@
 mod affinity;
 mod assigned;
 mod bursts;
+mod cuts;
 mod fleet;
 mod heard;
+mod lanes;
 mod latency;
 mod series;
 mod shards;
@@ -22,13 +24,15 @@ use lingua_reports::run::{Affinity, BrokenSegments, Jobs, Sample};
 use lingua_scenarios::streams::again;
 use lingua_scenarios::{AffinityRule, Pair, Scenario, WhenFull};
 
+use crate::Profile;
 use crate::pacer::{NEVER, Nanos};
 use crate::shard::Shard;
 use affinity::Miss;
 pub(crate) use assigned::Assigned;
 use bursts::Bursts;
 pub(crate) use fleet::NodeAccount;
-pub(crate) use heard::Hearing;
+pub(crate) use heard::{Ear, Hearing};
+pub(crate) use lanes::Lane;
 pub(crate) use latency::Latencies;
 pub(crate) use series::Series;
 use spoken::{Ended, Speaker};
@@ -65,6 +69,8 @@ pub(crate) struct Unit {
     attempt: u32,
     // When a node has answered.
     answered: Option<Nanos>,
+    // Who of a room's listeners has its final message, a bit for each.
+    heard_by: u64,
 }
 
 impl Unit {
@@ -121,6 +127,8 @@ pub(crate) struct Findings {
     pub(crate) chunks_twice: u64,
     /// Jobs whose audio mixes sessions or skips chunks.
     pub(crate) mixed_jobs: u64,
+    /// Jobs or results in a language that nobody chose who listens there.
+    pub(crate) wrong_language: u64,
     /// Jobs of nobody's session here.
     pub(crate) foreign_jobs: u64,
     /// Frames that are no messages.
@@ -174,11 +182,18 @@ pub(crate) struct Observer {
     timeout: Nanos,
     pause: Nanos,
     may_wait: bool,
+    // The speaker hears what is meant for the listeners of the room.
+    tells_speaker: bool,
 }
 
 impl Observer {
     /// The accounts of a shard's peers.
-    pub(crate) fn new(scenario: &Scenario, deadline: Nanos, shard: Shard) -> Self {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        deadline: Nanos,
+        shard: Shard,
+        profile: Profile,
+    ) -> Self {
         Self {
             speakers: Vec::new(),
             nodes: Vec::new(),
@@ -213,6 +228,7 @@ impl Observer {
             timeout: scenario.scheduler.timeout.nanos(),
             pause: scenario.scheduler.pause.nanos(),
             may_wait: scenario.scheduler.when_full == WhenFull::Wait,
+            tells_speaker: profile.tells_speaker(),
         }
     }
 
@@ -348,7 +364,9 @@ impl Observer {
             self.open_silent(session, NEVER);
             let speaker = &mut self.speakers[session];
             let units = std::mem::take(&mut speaker.units);
-            self.open_chunks += speaker.unfinished_chunks(&units);
+            if speaker.leads {
+                self.open_chunks += speaker.unfinished_chunks(&units);
+            }
             self.jobs.in_flight += units.iter().filter(|unit| unit.counted).count() as u64;
         }
     }

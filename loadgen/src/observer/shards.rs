@@ -28,7 +28,7 @@ impl Observer {
 
     /// An answer has come: where no node of this shard had its job, it tells what one would have
     /// told. False: it is too late for anybody to wait.
-    pub(super) fn awaits(&mut self, hearing: Hearing<'_>, index: u64, answer: Answer) -> bool {
+    pub(super) fn awaits(&mut self, hearing: Hearing<'_>, index: u64, answer: Answer<'_>) -> bool {
         let Answer { first, last, attempt, .. } = answer;
         let session = hearing.session as usize;
         let speaker = &mut self.speakers[session];

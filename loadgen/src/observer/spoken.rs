@@ -58,6 +58,10 @@ pub(crate) struct Leaving {
 #[derive(Debug)]
 pub(super) struct Speaker {
     pub(super) pair: u32,
+    // Speakers that are one session, from this one on; see the lanes.
+    pub(super) lanes: u32,
+    pub(super) leads: bool,
+    pub(super) listeners: u64,
     // Rises with each socket: the scheduler counts anew.
     pub(super) life: u32,
     /// Utterances without a final message, oldest first.
@@ -134,6 +138,9 @@ impl Observer {
     pub(crate) fn add_speaker(&mut self, pair: u32) -> u32 {
         self.speakers.push(Speaker {
             pair,
+            lanes: 1,
+            leads: true,
+            listeners: 0,
             life: 0,
             units: Vec::new(),
             speaking: None,
@@ -160,8 +167,15 @@ impl Observer {
     /// A new socket: the scheduler counts anew; the number of this life. What is still open on the
     /// former one may be answered there, unless that is lost, too.
     pub(crate) fn reborn(&mut self, session: u32, chunk: u32, lost: bool, now: Nanos) -> u32 {
-        self.open_silent(session as usize, NEVER);
-        let speaker = &mut self.speakers[session as usize];
+        for lane in self.lanes(session) {
+            self.reborn_in(lane, chunk, lost, now);
+        }
+        self.speakers[session as usize].life
+    }
+
+    fn reborn_in(&mut self, lane: usize, chunk: u32, lost: bool, now: Nanos) {
+        self.open_silent(lane, NEVER);
+        let speaker = &mut self.speakers[lane];
         speaker.life += 1;
         speaker.heard = None;
         speaker.speaking = None;
@@ -173,54 +187,63 @@ impl Observer {
             // What no node has by now fails with its socket.
             let before = speaker.covered.min(chunk);
             let holes: u32 = speaker.holes.drain(..).map(|(from, to)| to - from + 1).sum();
-            self.chunks.in_refused += u64::from(chunk - before + holes);
+            if speaker.leads {
+                self.chunks.in_refused += u64::from(chunk - before + holes);
+            }
             speaker.covered = chunk;
-            self.fail_units(session, life - 1, now);
+            self.fail_units(lane, life - 1, now);
         }
-        life
     }
 
     /// A former socket is gone before all that it owed had come.
     pub(crate) fn lose(&mut self, session: u32, life: u32, now: Nanos) {
-        if self.speakers[session as usize].life == life {
-            self.open_silent(session as usize, NEVER);
+        for lane in self.lanes(session) {
+            if self.speakers[lane].life == life {
+                self.open_silent(lane, NEVER);
+            }
+            self.fail_units(lane, life, now);
         }
-        self.fail_units(session, life, now);
     }
 
     /// The utterances of a socket that is gone have failed, and what no node has of them.
-    fn fail_units(&mut self, session: u32, life: u32, now: Nanos) {
-        let speaker = &mut self.speakers[session as usize];
-        let pair = speaker.pair;
+    fn fail_units(&mut self, lane: usize, life: u32, now: Nanos) {
+        let speaker = &mut self.speakers[lane];
+        let (pair, leads) = (speaker.pair, speaker.leads);
         let (gone, kept) = std::mem::take(&mut speaker.units)
             .into_iter()
             .partition::<Vec<_>, _>(|unit| unit.life == life);
         speaker.units = kept;
         for unit in gone {
-            let fresh = self.speakers[session as usize].cover(unit.first, unit.last);
-            self.chunks.in_refused += u64::from(fresh);
+            let fresh = self.speakers[lane].cover(unit.first, unit.last);
+            if leads {
+                self.chunks.in_refused += u64::from(fresh);
+            }
             self.close(&unit, pair, End::Failed("socket closed"), now);
         }
     }
 
     /// Whether a socket of a session has nothing to wait for.
     pub(crate) fn is_quiet(&self, session: u32, life: u32) -> bool {
-        let speaker = &self.speakers[session as usize];
-        let silent = speaker.life == life && !speaker.silent.is_empty();
-        !silent && speaker.units.iter().all(|unit| unit.life != life)
+        self.speakers[self.lanes(session)].iter().all(|speaker| {
+            let silent = speaker.life == life && !speaker.silent.is_empty();
+            !silent && speaker.units.iter().all(|unit| unit.life != life)
+        })
     }
 
     /// The first chunk of an utterance is about to be sent.
     pub(crate) fn begin(&mut self, session: u32, segment: Segment) {
-        self.speakers[session as usize].speaking = Some(segment);
+        for lane in self.lanes(session) {
+            self.speakers[lane].speaking = Some(segment);
+        }
     }
 
     /// A chunk is being sent. `ready`: since when the socket could have taken it.
     pub(crate) fn chunk_sent(&mut self, session: u32, bytes: u32, at: Leaving) {
         let Leaving { intended, ready, now } = at;
-        let speaker = &mut self.speakers[session as usize];
-        speaker.sent += 1;
-        speaker.last_sent = now;
+        for lane in self.lanes(session) {
+            self.speakers[lane].sent += 1;
+            self.speakers[lane].last_sent = now;
+        }
         self.chunks.sent += 1;
         self.chunks.bytes += u64::from(bytes);
         if self.is_counted(intended) {
@@ -231,8 +254,14 @@ impl Observer {
 
     /// The last chunk of the utterance is being sent.
     pub(crate) fn spoken(&mut self, session: u32, last: u32, intended: Nanos, now: Nanos) {
+        for lane in self.lanes(session) {
+            self.spoken_in(lane, last, intended, now);
+        }
+    }
+
+    fn spoken_in(&mut self, lane: usize, last: u32, intended: Nanos, now: Nanos) {
         let counted = self.is_counted(intended);
-        let speaker = &mut self.speakers[session as usize];
+        let speaker = &mut self.speakers[lane];
         let Some(segment) = speaker.speaking.take() else { return };
         if segment.cut == Cut::Scheduler {
             speaker.silent.push((segment, last, intended, now));
@@ -252,6 +281,7 @@ impl Observer {
             work: segment.work,
             attempt: 0,
             answered: None,
+            heard_by: 0,
         };
         speaker.units.push(unit);
         let pair = speaker.pair;
@@ -260,119 +290,23 @@ impl Observer {
 
     /// The plan of a session is over.
     pub(crate) fn stopped(&mut self, session: u32) {
-        self.speakers[session as usize].stopped = true;
+        for lane in self.lanes(session) {
+            self.speakers[lane].stopped = true;
+        }
     }
 
     /// An utterance of the plan that could not be sent. `lost`: the scheduler had closed its socket.
     pub(crate) fn never_sent(&mut self, session: u32, intended: Nanos, lost: bool) {
-        self.series.row.offered += 1;
-        if self.is_counted(intended) {
-            let pair = self.speakers[session as usize].pair;
-            self.jobs.offered += 1;
-            self.jobs.never_sent += 1;
-            self.unsent_by_close += u64::from(lost);
-            self.pairs[pair as usize].offered += 1;
+        for lane in self.lanes(session) {
+            self.series.row.offered += 1;
+            if self.is_counted(intended) {
+                let pair = self.speakers[lane].pair;
+                self.jobs.offered += 1;
+                self.jobs.never_sent += 1;
+                self.unsent_by_close += u64::from(lost);
+                self.pairs[pair as usize].offered += 1;
+            }
+            self.speakers[lane].speaking = None;
         }
-        self.speakers[session as usize].speaking = None;
-    }
-
-    /// A part that the scheduler has cut off: the plan does not know it.
-    pub(super) fn cut_off(&mut self, session: usize, first: u32, last: u32, now: Nanos) -> usize {
-        let speaker = &mut self.speakers[session];
-        let ended = speaker.silent.iter().rposition(|(_, end, ..)| (first..=last).contains(end));
-        let part = speaker
-            .units
-            .iter_mut()
-            .find(|unit| unit.index.is_none() && (unit.first..unit.last).contains(&last));
-        let part = part.map(|unit| {
-            unit.first = last + 1;
-            (unit.intended - unit.pace * u64::from(unit.last - last), None, unit.work)
-        });
-        let unfinished = speaker.stopped && ended.is_none() && part.is_none();
-        let (intended, sent, work) = match (part, ended, &speaker.speaking) {
-            (Some(part), ..) => part,
-            (_, Some(at), _) => {
-                let (segment, _, intended, sent) = speaker.silent[at];
-                speaker.silent.drain(..=at);
-                (intended, Some(sent), segment.work)
-            }
-            (.., Some(segment)) if last >= segment.first => {
-                (segment.intended(last), None, segment.work)
-            }
-            _ => {
-                let within = speaker
-                    .silent
-                    .iter()
-                    .find(|(segment, end, ..)| (segment.first..=*end).contains(&last));
-                within.map_or((now, None, -1.0), |(segment, ..)| {
-                    (segment.intended(last), None, segment.work)
-                })
-            }
-        };
-        let (life, pair) = (speaker.life, speaker.pair);
-        let counted = !unfinished && self.is_counted(intended);
-        let unit = Unit {
-            first,
-            last,
-            index: None,
-            life,
-            cut: Cut::Scheduler,
-            begins: intended,
-            intended,
-            pace: 0,
-            sent,
-            counted,
-            work,
-            attempt: 0,
-            answered: None,
-        };
-        let units = &mut self.speakers[session].units;
-        let at = units.partition_point(|other| other.first < first);
-        units.insert(at, unit);
-        self.offer(pair, counted);
-        at
-    }
-
-    /// Utterances that the scheduler has not ended although they are so old become open units: one
-    /// for all that follow each other without a pause.
-    pub(super) fn open_silent(&mut self, session: usize, since: Nanos) {
-        while let Some(&(segment, last, intended, _)) = self.speakers[session].silent.first() {
-            if intended > since {
-                return;
-            }
-            let speaker = &mut self.speakers[session];
-            let mut end = speaker.end_of(speaker.life, last, self.pause).unwrap_or(last);
-            let first = segment.first.max(speaker.covered).min(last);
-            match speaker.units.iter_mut().find(|unit| unit.last == end) {
-                Some(unit) if unit.index.is_none() => {
-                    unit.first = first;
-                    speaker.absorb_silent(end);
-                    continue;
-                }
-                Some(_) => end = last,
-                None => {}
-            }
-            self.cut_off(session, first, end, intended);
-        }
-    }
-
-    /// A refused final on a socket of the session names no chunks: its unit is found by its index.
-    pub(super) fn unseen(
-        &mut self,
-        session: usize,
-        life: u32,
-        index: u64,
-        now: Nanos,
-    ) -> Option<usize> {
-        let speaker = &mut self.speakers[session];
-        let (first, last) = speaker.span_of(life, index, self.pause)?;
-        let own = speaker
-            .units
-            .iter()
-            .position(|unit| unit.index.is_none() && (first..=last).contains(&unit.last));
-        let Some(own) = own else { return Some(self.cut_off(session, first, last, now)) };
-        speaker.absorb_silent(last);
-        (speaker.units[own].first, speaker.units[own].last) = (first, last);
-        Some(own)
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use lingua_scenarios::streams::{Purpose, Stream, Streams, choose, cumulative_zipf};
 use lingua_scenarios::{Dur, Pair, Rate, Sampler, SessionGroup};
 
+use crate::observer::Lane;
+
 /// Sessions of a scenario's group.
 #[derive(Debug)]
 pub(crate) struct Group {
@@ -29,6 +31,24 @@ impl Group {
             cycle: of.utterance.mean() + of.gap.mean(),
             of: of.clone(),
         }
+    }
+
+    /// The languages that a session of this pair is heard in: those of its listeners, in the
+    /// order of their entry, else its own.
+    pub(crate) fn lanes(&self, pair: usize) -> Vec<Lane> {
+        let own = &self.pairs[pair];
+        let mut lanes: Vec<Lane> = Vec::new();
+        for (place, tgt) in self.of.listeners.iter().enumerate() {
+            let pair = Pair { src: own.src.clone(), tgt: tgt.clone() };
+            match lanes.iter_mut().find(|lane| lane.pair == pair) {
+                Some(lane) => lane.listeners |= 1 << place,
+                None => lanes.push(Lane { pair, listeners: 1 << place }),
+            }
+        }
+        if lanes.is_empty() {
+            lanes.push(Lane { pair: own.clone(), listeners: 0 });
+        }
+        lanes
     }
 }
 

@@ -1,4 +1,4 @@
-//! A socket whose client has gone on: it only waits for what it is owed.
+//! A connection whose client has gone on: it only waits for what it is owed.
 
 use std::sync::Arc;
 
@@ -6,9 +6,8 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::connection::Connection;
 use crate::context::{Context, closing};
-use crate::ledger::{Closed, Kind};
-use crate::observer::Hearing;
-use crate::wire;
+use crate::ledger::Closed;
+use crate::observer::Ear;
 
 pub(super) struct Linger {
     context: Arc<Context>,
@@ -32,36 +31,26 @@ impl Linger {
         let mut phase = self.context.phase.subscribe();
         while !self.context.observer().is_quiet(self.session, self.life) {
             tokio::select! {
-                frame = self.connection.socket.next() => match frame {
-                    Some(Ok(Message::Text(text))) => self.hear(text.as_str()),
+                (ear, frame) = self.connection.next() => match frame {
+                    Some(Ok(Message::Text(text))) => {
+                        self.connection.hear(&self.context, (self.session, self.life), ear, &text);
+                    }
                     Some(Ok(Message::Close(frame))) => {
-                        return self.lose(&Closed::by_scheduler(frame));
+                        return self.lose(ear, &Closed::by_scheduler(frame)).await;
                     }
                     Some(Ok(_)) => {}
-                    None | Some(Err(_)) => return self.lose(&Closed::Silently),
+                    None | Some(Err(_)) => return self.lose(ear, &Closed::Silently).await,
                 },
                 () = closing(&mut phase) => break,
             }
         }
-        self.connection.socket.close().await;
-        self.context.ledger.closed(Kind::Session, &Closed::ByUs);
+        self.connection.close(&self.context).await;
     }
 
     /// What was owed does not come any more.
-    fn lose(&self, closed: &Closed) {
+    async fn lose(self, ear: Ear, how: &Closed) {
         let now = self.context.clock.now();
         self.context.observer().lose(self.session, self.life, now);
-        self.context.ledger.closed(Kind::Session, closed);
-    }
-
-    fn hear(&self, frame: &str) {
-        let Self { session, life, .. } = *self;
-        let (run, at) = (self.context.run, self.context.clock.now());
-        let id = &self.connection.id;
-        let mut observer = self.context.observer();
-        match serde_json::from_str::<wire::Heard<'_>>(frame) {
-            Ok(heard) => observer.heard(Hearing { session, life, id, run, at }, &heard),
-            Err(_) => observer.findings.malformed += 1,
-        }
+        self.connection.lose(&self.context, ear, how).await;
     }
 }

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lingua_protocol::{ClientHeartbeat, SessionId};
 use lingua_scenarios::Mode;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::connection::{Connection, connect};
+use super::connection::{Connection, Greeting};
 use super::linger::Linger;
 use crate::audio::Voice;
-use crate::clock::unix_ms;
 use crate::context::{Context, Phase};
-use crate::ledger::{Closed, Kind};
-use crate::observer::{Cut, Hearing, Leaving, Segment};
+use crate::ledger::Closed;
+use crate::observer::{Cut, Ear, Lane, Leaving, Segment};
 use crate::pacer::{Alarm, NEVER, Nanos};
 use crate::plan::{Step, Talker};
 use crate::wire;
@@ -26,10 +24,10 @@ const RECONNECT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Nanos = 30_000_000_000;
 
 /// How a socket's life ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Parting {
-    /// The socket is gone.
-    Lost,
+    /// One of its sockets is gone.
+    Lost(Ear, Closed),
     /// The client wants a new one.
     Reconnect,
     /// The client leaves for good.
@@ -73,10 +71,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(context: Arc<Context>, talker: Talker, voice: Arc<Voice>) -> Self {
-        let mut observer = context.observer();
-        let pair = observer.pair(&talker.group.pairs[talker.pair]);
-        let number = observer.add_speaker(pair);
-        drop(observer);
+        let number = context.observer().add_session(&lanes(&talker));
         let mut phase = context.phase.subscribe();
         // Who comes while the run goes on must learn that it does.
         phase.mark_changed();
@@ -104,8 +99,9 @@ impl Session {
     pub(super) async fn live(mut self) {
         while let Some(mut connection) = self.join().await {
             match self.converse(&mut connection).await {
-                Parting::Over => return,
-                Parting::Lost => {
+                Parting::Over => return connection.close(&self.context).await,
+                Parting::Lost(ear, how) => {
+                    connection.lose(&self.context, ear, &how).await;
                     self.lost = true;
                     self.reborn(true);
                     if self.voicing != Voicing::Silent {
@@ -140,10 +136,7 @@ impl Session {
         let context = &self.context;
         let number = context.later_talker();
         self.talker = Talker::new(&context.streams, &self.talker.group, number, self.next_us);
-        let mut observer = context.observer();
-        let pair = observer.pair(&self.talker.group.pairs[self.talker.pair]);
-        self.number = observer.add_speaker(pair);
-        drop(observer);
+        self.number = context.observer().add_session(&lanes(&self.talker));
         (self.life, self.chunk, self.voicing) = (0, 0, Voicing::Silent);
         self.next_step();
     }
@@ -152,12 +145,15 @@ impl Session {
     async fn join(&mut self) -> Option<Connection> {
         let context = self.context.clone();
         loop {
-            let of = &self.talker.group;
-            let pair = of.pairs[self.talker.pair].clone();
-            let two_way = of.of.mode == Mode::TwoWayAuto;
+            let group = self.talker.group.clone();
+            let greeting = Greeting {
+                pair: &group.pairs[self.talker.pair],
+                two_way: group.of.mode == Mode::TwoWayAuto,
+                listeners: &group.of.listeners,
+            };
             let number = self.number;
             let attempt = async {
-                let opened = connect(&context, number, &pair, two_way).await;
+                let opened = Connection::open(&context, number, greeting).await;
                 if opened.is_none() {
                     sleep(RECONNECT).await;
                 }
@@ -237,44 +233,30 @@ impl Session {
     }
 
     async fn converse(&mut self, connection: &mut Connection) -> Parting {
-        let context = self.context.clone();
-        let closed = loop {
+        loop {
             self.alarm.set(self.next.map_or(NEVER, |(due, _)| due).min(self.next_beat));
             tokio::select! {
-                frame = connection.socket.next() => match frame {
-                    Some(Ok(Message::Text(text))) => self.hear(text.as_str(), &connection.id),
-                    Some(Ok(Message::Close(frame))) => break Closed::by_scheduler(frame),
+                (ear, frame) = connection.next() => match frame {
+                    Some(Ok(Message::Text(text))) => {
+                        connection.hear(&self.context, (self.number, self.life), ear, &text);
+                    }
+                    Some(Ok(Message::Close(frame))) => {
+                        return Parting::Lost(ear, Closed::by_scheduler(frame));
+                    }
                     Some(Ok(_)) => {}
-                    None | Some(Err(_)) => break Closed::Silently,
+                    None | Some(Err(_)) => return Parting::Lost(ear, Closed::Silently),
                 },
                 () = self.alarm.rings() => match self.act(connection).await {
                     Ok(None) => {}
                     Ok(Some(parting)) => return parting,
-                    Err(_) => break Closed::Silently,
+                    Err(_) => return Parting::Lost(Ear::Own, Closed::Silently),
                 },
                 changed = self.phase.changed() => {
                     if changed.is_err() || self.phase_is_over() {
-                        connection.socket.close().await;
-                        context.ledger.closed(Kind::Session, &Closed::ByUs);
                         return Parting::Over;
                     }
                 }
             }
-        };
-        context.ledger.closed(Kind::Session, &closed);
-        Parting::Lost
-    }
-
-    fn hear(&self, frame: &str, id: &str) {
-        let at = self.context.clock.now();
-        let mut observer = self.context.observer();
-        match serde_json::from_str::<wire::Heard<'_>>(frame) {
-            Ok(heard) => {
-                let run = self.context.run;
-                observer
-                    .heard(Hearing { session: self.number, life: self.life, id, run, at }, &heard);
-            }
-            Err(_) => observer.findings.malformed += 1,
         }
     }
 
@@ -286,10 +268,7 @@ impl Session {
         let now = self.context.clock.now();
         if self.next_beat <= now {
             self.next_beat += HEARTBEAT;
-            if let Ok(session_id) = SessionId::new(&connection.id) {
-                let beat = ClientHeartbeat { session_id, timestamp: unix_ms() };
-                connection.socket.send(wire::of_session(beat)).await?;
-            }
+            connection.beat().await?;
         }
         let Some((due, step)) = self.next.filter(|&(due, _)| due <= now) else { return Ok(None) };
         match step {
@@ -300,10 +279,8 @@ impl Session {
                 self.begun = due;
                 self.next_step();
                 if switch {
-                    let pair = self.talker.group.pairs[self.talker.pair].clone();
-                    let mut observer = self.context.observer();
-                    let pair = observer.pair(&pair);
-                    observer.set_pair(self.number, pair);
+                    let lanes = lanes(&self.talker);
+                    self.context.observer().set_lanes(self.number, &lanes);
                 }
                 // Other languages need another session, as the deployed scheduler has it.
                 if reconnect || switch {
@@ -352,7 +329,7 @@ impl Session {
         let mut bytes = 0;
         let room = self.voice.room(audio_us);
         let tagged = self.context.tagged(number);
-        let frame = wire::chunk(&connection.id, chunk, is_final, room, |out| {
+        let frame = wire::chunk(connection.id(), chunk, is_final, room, |out| {
             bytes = self.voice.payload(run, tagged, chunk, audio_us, out);
         });
         self.chunk += 1;
@@ -366,8 +343,12 @@ impl Session {
                 self.voicing = Voicing::Silent;
             }
         }
-        let sent = connection.socket.send(frame).await;
+        let sent = connection.send(frame).await;
         self.free_at = self.context.clock.now();
         sent
     }
+}
+
+fn lanes(talker: &Talker) -> Vec<Lane> {
+    talker.group.lanes(talker.pair)
 }

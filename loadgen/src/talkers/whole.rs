@@ -12,11 +12,11 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::connection::{Connection, connect};
+use super::connection::{Connection, Greeting};
 use crate::audio::{Codec, Voice};
 use crate::context::{Context, Phase, closing};
-use crate::ledger::{Closed, Kind};
-use crate::observer::{Cut, Hearing, Leaving, Segment};
+use crate::ledger::Closed;
+use crate::observer::{Cut, Ear, Leaving, Segment};
 use crate::pacer::{Alarm, NEVER, Nanos};
 use crate::plan::{Arrival, Arrivals};
 use crate::wire;
@@ -100,12 +100,10 @@ impl WholeSession {
             self.pool.gone.fetch_sub(usize::from(self.lost), Ordering::Relaxed);
             self.lost = false;
             let Some(closed) = self.converse(&mut connection).await else {
-                connection.socket.close().await;
-                self.pool.context.ledger.closed(Kind::Session, &Closed::ByUs);
-                return;
+                return connection.close(&self.pool.context).await;
             };
             let context = &self.pool.context;
-            context.ledger.closed(Kind::Session, &closed);
+            connection.lose(context, Ear::Own, &closed).await;
             self.pool.gone.fetch_add(1, Ordering::Relaxed);
             self.lost = true;
             let now = context.clock.now();
@@ -119,7 +117,8 @@ impl WholeSession {
         let pool = self.pool.clone();
         loop {
             let attempt = async {
-                let opened = connect(&pool.context, self.number, &pool.greeting, false).await;
+                let greeting = Greeting { pair: &pool.greeting, two_way: false, listeners: &[] };
+                let opened = Connection::open(&pool.context, self.number, greeting).await;
                 if opened.is_none() {
                     sleep(RECONNECT).await;
                 }
@@ -153,8 +152,12 @@ impl WholeSession {
         loop {
             self.alarm.set(self.next.as_ref().map_or(self.patience, |(due, _)| *due));
             tokio::select! {
-                frame = connection.socket.next() => match frame {
-                    Some(Ok(Message::Text(text))) => self.hear(text.as_str(), &connection.id),
+                (ear, frame) = connection.next() => match frame {
+                    Some(Ok(Message::Text(text))) => {
+                        let of = (self.number, self.life);
+                        connection.hear(&self.pool.context, of, ear, &text);
+                        self.claim();
+                    }
                     Some(Ok(Message::Close(frame))) => return Some(Closed::by_scheduler(frame)),
                     Some(Ok(_)) => {}
                     None | Some(Err(_)) => return Some(Closed::Silently),
@@ -232,7 +235,7 @@ impl WholeSession {
         let (run, number, chunk) = (context.run, self.number, self.chunk);
         let format = pool.voice.format();
         let of = wire::Whole {
-            session: &connection.id,
+            session: connection.id(),
             index: self.index,
             src: &arrival.pair.src,
             tgt: &arrival.pair.tgt,
@@ -256,19 +259,6 @@ impl WholeSession {
             observer.chunk_sent(number, bytes, at);
             observer.spoken(number, chunk, due, now);
         }
-        connection.socket.send(frame).await.ok()
-    }
-
-    fn hear(&mut self, frame: &str, id: &str) {
-        let context = &self.pool.context;
-        let (session, life, run, at) = (self.number, self.life, context.run, context.clock.now());
-        {
-            let mut observer = context.observer();
-            match serde_json::from_str::<wire::Heard<'_>>(frame) {
-                Ok(heard) => observer.heard(Hearing { session, life, id, run, at }, &heard),
-                Err(_) => observer.findings.malformed += 1,
-            }
-        }
-        self.claim();
+        connection.send(frame).await.ok()
     }
 }

@@ -83,6 +83,25 @@ async fn who_does_right_is_not_blamed() {
 }
 
 #[tokio::test]
+async fn rooms() {
+    let heard = TALK.replace("tts = [\"qab\"]", "tts = [\"qab\", \"qac\"]");
+    let heard = heard.replace("count = 16", "count = 4\nlisteners = [\"qab\", \"qac\", \"qab\"]");
+    let run = against(&[], &heard, 1.0).await;
+    assert_eq!(run.verdict, Verdict::Ok, "{:?}", run.reasons);
+    let sessions = run.load.unwrap().sessions;
+    assert_eq!((sessions.requested, sessions.held), (16, 16), "{sessions:?}");
+    assert!(run.jobs.completed > 100 && run.jobs.completed % 2 == 0, "{:?}", run.jobs);
+    let run = against(&[Fault::AnswersSpeakerOfRoom], &heard, 1.0).await;
+    assert_eq!(run.verdict, Verdict::InvariantBroken, "{:?}", run.reasons);
+    assert!(run.load.unwrap().findings["wrong_session"] > 100);
+    let scheduler = Faulty::start_at(&[Fault::AnswersSpeakerOfRoom], Pace::brisk()).await;
+    let deployed =
+        |options: &mut lingua_loadgen::Options| options.profile = lingua_loadgen::Profile::Deployed;
+    let run = load(scheduler.url(), &heard, deployed).await;
+    assert!(run.jobs.completed > 100 && run.jobs.lost == 0, "{:?}", run.jobs);
+}
+
+#[tokio::test]
 async fn overselling() {
     let run = names(Fault::Oversells, Verdict::InvariantBroken, "oversold").await;
     assert!(run.oversold.assignments > 0 && run.oversold.max_excess > 0);

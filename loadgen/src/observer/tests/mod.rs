@@ -1,5 +1,7 @@
 //! Accounts of runs in which every instant is known.
 
+mod rooms;
+
 use lingua_reports::summary;
 
 use super::*;
@@ -29,7 +31,8 @@ rate = "1/s"
     )
     .parse()
     .unwrap();
-    let mut observer = Observer::new(&scenario, 60 * SECOND, shard.parse().unwrap());
+    let shard = shard.parse().unwrap();
+    let mut observer = Observer::new(&scenario, 60 * SECOND, shard, Profile::Lingua);
     let pair = observer.pair(&"zh:en".parse().unwrap());
     observer.add_speaker(pair);
     observer.add_node("n".into(), 4, 0);
@@ -52,6 +55,7 @@ fn assign(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Na
     let (manual, timeout, duration) = (true, false, false);
     observer.assigned(&Assigned {
         span,
+        tgt: "en",
         index,
         attempt: 1,
         node: 0,
@@ -65,18 +69,18 @@ fn assign(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Na
 fn hear(observer: &mut Observer, frame: &str, at: Nanos) {
     let heard: Heard<'_> = serde_json::from_str(frame).unwrap();
     let life = observer.speakers[0].life;
-    observer.heard(Hearing { session: 0, life, id: "s", run: RUN, at }, &heard);
+    observer.heard(Hearing { session: 0, ear: Ear::Own, life, id: "s", run: RUN, at }, &heard);
 }
 
 fn hear_at_former(observer: &mut Observer, frame: &str) {
     let heard: Heard<'_> = serde_json::from_str(frame).unwrap();
-    let hearing = Hearing { session: 0, life: 0, id: "s", run: RUN, at: 9 * SECOND };
+    let hearing = Hearing { session: 0, ear: Ear::Own, life: 0, id: "s", run: RUN, at: 9 * SECOND };
     observer.heard(hearing, &heard);
 }
 
 fn translated(observer: &mut Observer, index: u64, (first, last): (u32, u32), at: Nanos) {
-    observer.answered(0, first, at);
-    let text = Answer { run: RUN, session: 0, first, last, attempt: 1 };
+    observer.answered(0, "en", first, at);
+    let text = Answer { run: RUN, session: 0, first, last, attempt: 1, tgt: "en" };
     let frame = format!(
         r#"{{"type":"translation_result","session_id":"s","utterance_index":{index},
         "text_asr":"{text}"}}"#
@@ -118,6 +122,31 @@ fn coordinated_omission_is_not_measured_away() {
     let p75 = histograms["response"].value_at_quantile(0.75) as f64 / 1e6;
     assert!(near(p75, 505.0), "{p75}");
     assert!(near(service.p99, 1.0), "{service:?}");
+}
+
+#[test]
+fn a_cut_in_the_middle_of_speech_is_no_end_of_what_was_said_before() {
+    for (stops, offered) in [(false, 1), (true, 0)] {
+        let mut observer = observer(60);
+        say(&mut observer, 0, 2, Cut::Scheduler, SECOND, SECOND);
+        let segment =
+            Segment { first: 2, cut: Cut::Scheduler, begins: 3 * SECOND, pace: SECOND, work: 0.5 };
+        observer.begin(0, segment);
+        let at = Leaving { intended: 4 * SECOND, ready: 0, now: 4 * SECOND };
+        observer.chunk_sent(0, 100, at);
+        if stops {
+            observer.stopped(0);
+        }
+        assign(&mut observer, 0, (0, 2), 7 * SECOND);
+        translated(&mut observer, 0, (0, 2), 8 * SECOND);
+        // Where the plan ends in the middle of an utterance, that does not count.
+        assert_eq!((observer.jobs.offered, observer.jobs.balance()), (offered, 0));
+        assert!(!observer.awaits_cuts());
+        // Counted from the last chunk, which has been said since.
+        let histograms = observer.latencies.into_map();
+        let response = summary::summarize(&histograms["response"]);
+        assert!(stops || (3_900.0..4_100.0).contains(&response.max), "{response:?}");
+    }
 }
 
 #[test]
@@ -164,7 +193,7 @@ fn what_comes_twice_or_late_or_never_is_told_apart() {
     translated(&mut observer, 1, (1, 1), 8 * SECOND);
     assert_eq!((observer.jobs.duplicate, observer.jobs.reordered), (1, 1));
     say(&mut observer, 4, 1, Cut::Manual, 9 * SECOND, 9 * SECOND);
-    observer.answered(0, 3, 9 * SECOND);
+    observer.answered(0, "en", 3, 9 * SECOND);
     observer.expire(100 * SECOND);
     let jobs = &observer.jobs;
     // A node has answered the fourth; nobody has ever seen the fifth.
@@ -260,7 +289,7 @@ fn a_node_that_was_there_for_half_the_time_owes_half_the_jobs() {
 /// Session 0 of shard 1 of 2 is the run's session 1; a node of the other shard answers it.
 fn answered_elsewhere(observer: &mut Observer, index: u64, span: (u32, u32), at: Nanos) {
     let (first, last) = span;
-    let text = Answer { run: RUN, session: 1, first, last, attempt: 1 };
+    let text = Answer { run: RUN, session: 1, first, last, attempt: 1, tgt: "en" };
     let frame = format!(
         r#"{{"type":"translation_result","session_id":"s","utterance_index":{index},
         "text_asr":"{text}"}}"#
@@ -301,7 +330,7 @@ fn a_node_serves_the_sessions_of_other_shards() {
     let mut observer = observer_of("1/2", 60);
     // Session 0 of the run is the other shard's.
     assign(&mut observer, 0, (0, 2), SECOND);
-    observer.answered(0, 0, 2 * SECOND);
+    observer.answered(0, "en", 0, 2 * SECOND);
     let across = observer.across;
     assert_eq!((across.hosted, across.answered, across.heard), (1, 1, 0));
     assert_eq!((observer.jobs.offered, observer.jobs.dispatched, observer.open), (0, 1, 0));
@@ -329,7 +358,8 @@ fn affinity_is_not_guessed_over_a_gap_in_what_a_shard_sees() {
             let span = Span { session: 1, first: n, last: n, audio_us: 2_000_000 };
             let (manual, timeout, duration) = (false, false, true);
             let (index, attempt, at) = (n.into(), 1, at + MS);
-            let job = Assigned { span, index, attempt, node, manual, timeout, duration, at };
+            let job =
+                Assigned { span, tgt: "en", index, attempt, node, manual, timeout, duration, at };
             observer.assigned(&job);
         }
         answered_elsewhere(observer, n.into(), (n, n), at + SECOND);
