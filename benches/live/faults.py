@@ -210,6 +210,7 @@ def play(name, case, ports, more):
     for metric, most in allowed.items():
         settings += ["--set", f"expect.{EXPECTED[metric]}.max={most}"]
     print(f"{name}: {case.words}", flush=True)
+    proxy = None
     try:
         house.start_store()
         proxy = Proxy(ports + PROXY, ports + REDIS) if case.behind_proxy else None
@@ -222,6 +223,9 @@ def play(name, case, ports, more):
         ended = [n for n, one in enumerate(house.instances) if one.poll() is not None]
     finally:
         house.stop()
+        if proxy:
+            # The next case has the same ports.
+            proxy.do(proxy.cut, True)
     return judged(out / "load", case, cured, ended, empty=name == "redis-empty")
 
 
