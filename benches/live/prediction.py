@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Simulate and measure 1, 2 and 4 instances on one Redis, and lay both side by side.
 
-    cargo build --release && benches/live/prediction.py        # all three, about 9 minutes
+    cargo build --release && benches/live/prediction.py        # all three, about 6 minutes
     cargo build --release && benches/live/prediction.py 2      # with two instances
 
-For each: Redis and the instances are started, `lingua calibrate` measures what they cost,
-`lingua sim` predicts with that, `lingua load` measures, and `lingua compare` tells the difference.
+`lingua calibrate` measures once what one instance costs. With that `lingua sim` predicts each
+number of instances, `lingua load` measures it, and `lingua compare` tells the difference.
 Needs redis-server and redis-cli, 7 or later, and a machine that does nothing else. Exit code 1
 where prediction and measurement differ.
 """
@@ -15,9 +15,11 @@ import sys
 from house import LINGUA, ROOT, House
 
 OUT = ROOT / "out/prediction"
+COSTS = OUT / "costs.toml"
 SCENARIO = "scenarios/live/instances.toml"
 # First of 20 ports.
 PORTS = 24020
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def lingua(*arguments, **more):
@@ -25,27 +27,37 @@ def lingua(*arguments, **more):
     return subprocess.run(command, cwd=ROOT, check=False, **more)
 
 
+def served(out, instances, play):
+    """Lets so many instances serve for as long as this plays."""
+    house = House(out, PORTS, instances)
+    try:
+        house.start()
+        play(house)
+    finally:
+        house.stop()
+
+
+def calibrate():
+    # In a house of its own: speech that was cut short there would reach the nodes of the judge.
+    served(OUT / "calibrated", 1, lambda house: lingua(
+        "calibrate", "--target", house.targets(), "--out", COSTS, **QUIET))
+
+
 def agree(instances):
     """Whether both agree with so many instances."""
     out = OUT / str(instances)
-    house = House(out, PORTS, instances)
-    costs, simulated = out / "costs.toml", out / "sim"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    try:
-        house.start()
-        lingua("calibrate", "--target", house.targets(), "--out", costs, **quiet)
-        house.load(SCENARIO).wait()
-    finally:
-        house.stop()
-    lingua("sim", SCENARIO, "--set", f"scheduler.instances={instances}", "--costs", costs, "--out",
-           simulated, **quiet)
+    simulated, measured = out / "sim", out / "measured"
+    served(measured, instances, lambda house: house.load(SCENARIO).wait())
+    lingua("sim", SCENARIO, "--set", f"scheduler.instances={instances}", "--costs", COSTS, "--out",
+           simulated, **QUIET)
     print(f"\n{instances} instance{'s' if instances > 1 else ''} on Redis", flush=True)
-    said = lingua("compare", simulated, out / "load", "--out", out / "comparison")
+    said = lingua("compare", simulated, measured / "load", "--out", out / "comparison")
     return said.returncode == 0
 
 
 def main():
     counts = [int(word) for word in sys.argv[1:]] or [1, 2, 4]
+    calibrate()
     # All of them run, whatever the first says.
     sys.exit(0 if all([agree(count) for count in counts]) else 1)
 

@@ -15,6 +15,17 @@ impl Store {
     /// Listens for changes of the directory for good, and puts a note into `changes` for each, and
     /// for each time that some may have been missed. Where a note waits already no other is put in.
     pub async fn hear_changes(self, changes: mpsc::Sender<()>) {
+        self.listen(keys::CHANGED, changes, |_| Some(())).await;
+    }
+
+    /// Listens at a channel until the receiver is gone. `note` makes a note of what is told, and of
+    /// each time that some may have been missed, when nothing is.
+    pub(crate) async fn listen<T>(
+        self,
+        channel_name: &str,
+        changes: mpsc::Sender<T>,
+        note: impl Fn(Option<&str>) -> Option<T>,
+    ) {
         let mut at = 0;
         loop {
             let address = &self.config.urls[at % self.config.urls.len()];
@@ -22,19 +33,20 @@ impl Store {
             if let Ok(client) = redis::Client::open(address.whole())
                 && let Ok(Ok(mut channel)) =
                     timeout(self.config.timeout, client.get_async_pubsub()).await
-                && channel.subscribe(keys::CHANGED).await.is_ok()
+                && channel.subscribe(channel_name).await.is_ok()
             {
                 at -= 1;
                 let mut told = channel.into_on_message();
+                let mut noted = note(None);
                 loop {
-                    let full =
-                        matches!(changes.try_send(()), Err(mpsc::error::TrySendError::Full(())));
-                    if !full && changes.is_closed() {
+                    // Where there is no room, what waits there causes a look all the same.
+                    if let Some(noted) = noted
+                        && let Err(mpsc::error::TrySendError::Closed(_)) = changes.try_send(noted)
+                    {
                         return;
                     }
-                    if told.next().await.is_none() {
-                        break;
-                    }
+                    let Some(message) = told.next().await else { break };
+                    noted = note(message.get_payload::<String>().ok().as_deref());
                 }
             }
             if changes.is_closed() {

@@ -34,6 +34,18 @@ pub const DEAD_LETTERS: &str = "lingua:v1:{dir}:dead";
 /// Channel on which changes of the directory and of the instances are told.
 pub const CHANGED: &str = "lingua:v1:changed";
 
+/// The board of duties: version, duties, members, leases.
+pub const DUTIES: [&str; 4] = [
+    "lingua:v1:{duties}:version",
+    "lingua:v1:{duties}:duties",
+    "lingua:v1:{duties}:members",
+    "lingua:v1:{duties}:leases",
+];
+/// What runs of duties write.
+pub const WORK: &str = "lingua:v1:{duties}:work";
+/// Channel on which changes at the board of duties are told.
+pub const DUTIES_CHANGED: &str = "lingua:v1:duties";
+
 /// A lock that one instance at a time holds.
 pub fn lock(name: &str) -> String {
     format!("{PREFIX}{{dir}}:lock:{name}")

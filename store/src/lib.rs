@@ -13,6 +13,7 @@ mod changes;
 mod client;
 mod cluster;
 mod drive;
+mod duties;
 mod error;
 mod figures;
 mod inbox;

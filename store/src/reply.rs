@@ -171,9 +171,17 @@ impl Answer {
             | Step::Relisted
             | Step::Hinted
             | Step::Hint
-            | Step::Members => return Err(self.wrong()),
+            | Step::Members
+            | Step::Duties
+            | Step::Work => return Err(self.wrong()),
         };
-        if self.fields.is_empty() { Ok(reply) } else { Err(self.wrong()) }
+        self.end()?;
+        Ok(reply)
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn end(&self) -> Result<(), StoreError> {
+        if self.fields.is_empty() { Ok(()) } else { Err(self.wrong()) }
     }
 
     fn registered(&mut self) -> Result<Result<NodeRef, RegisterError>, StoreError> {

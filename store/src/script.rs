@@ -53,6 +53,10 @@ pub enum Step {
     Debounce,
     /// The directory is read.
     Members,
+    /// A step at the board of duties.
+    Duties,
+    /// What a run of a duty writes.
+    Work,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +115,8 @@ sources! {
     ClearAffinity "clear_affinity.lua" [],
     Debounce "debounce.lua" [],
     Members "members.lua" [],
+    Duties "duties.lua" [],
+    Work "work.lua" [],
 }
 
 const BASE: Source = source!("lib/base.lua");

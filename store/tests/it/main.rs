@@ -7,6 +7,7 @@ mod clocks;
 mod conformance;
 mod drive;
 mod dump;
+mod duties;
 mod failover;
 mod gate;
 mod kill_points;

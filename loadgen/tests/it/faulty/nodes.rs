@@ -349,6 +349,9 @@ impl Hub {
         let job = self.jobs.get_mut(id).expect("the caller has it");
         job.answered = true;
         let (utterance, listeners) = (job.utterance.clone(), job.listeners.clone());
+        if self.has(Fault::NeverAnswers) {
+            return;
+        }
         if listeners.is_empty() {
             self.settle(&utterance, messages);
         } else if self.has(Fault::AnswersSpeakerOfRoom) {

@@ -236,9 +236,9 @@ impl Hub {
 
     /// An utterance has ended: its messages leave in their turn.
     pub(super) fn settle(&mut self, utterance: &Utterance, messages: Vec<Value>) {
-        let (reorders, never) = (self.has(Fault::Reorders), self.has(Fault::NeverAnswers));
+        let reorders = self.has(Fault::Reorders);
         let Some(session) = self.sessions.get_mut(&utterance.session) else { return };
-        if session.closed || never {
+        if session.closed {
             return;
         }
         let ready = match utterance.whole || reorders {

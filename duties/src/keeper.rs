@@ -1,0 +1,278 @@
+//! One instance's part: it joins, claims, runs what it holds, and stops in time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lingua_core::Micros;
+use lingua_core::claim::{
+    ClaimConfig, Claimer, Cx, DutyId, Event, Input, Op, Output, Reply, Token,
+};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::{Coordinator, Work};
+
+/// Steps that wait for the coordinator; beyond it they count as lost, and ticks repeat them.
+const STEPS_MAX: usize = 1_024;
+/// Replies and events that wait here.
+const HEARD_MAX: usize = 1_024;
+
+/// How duties are kept.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// When to claim.
+    pub claim: ClaimConfig,
+    /// Rest between two runs of a duty.
+    pub rest: Duration,
+    /// Seed of the order in which duties are tried; each instance its own.
+    pub seed: u64,
+}
+
+/// An operator's wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Hold this duty, whatever the limit.
+    Acquire(DutyId),
+    /// Let another instance hold it.
+    Release(DutyId),
+    /// Give up all, and end.
+    Leave,
+}
+
+/// What is held here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The duties, sorted.
+    pub held: Vec<DutyId>,
+    /// The most that would be acquired.
+    pub limit: usize,
+    /// On the drain list, and nothing is held any more.
+    pub drained: bool,
+}
+
+/// A duty in the middle of a run.
+#[derive(Debug)]
+struct Running {
+    token: Token,
+    stop: AbortHandle,
+}
+
+/// Keeps the duties of one instance.
+#[derive(Debug)]
+pub struct Keeper<C, W> {
+    coordinator: C,
+    work: Arc<W>,
+    claimer: Claimer,
+    rest: Micros,
+    start: Instant,
+    word: u64,
+    steps: Option<mpsc::Sender<Op>>,
+    runs: JoinSet<(DutyId, Token)>,
+    running: BTreeMap<DutyId, Running>,
+    // Held and at rest, by when they run next.
+    resting: BTreeSet<(Micros, DutyId)>,
+    drained: bool,
+    status: watch::Sender<Status>,
+}
+
+impl<C: Coordinator, W: Work> Keeper<C, W> {
+    /// A keeper that has not joined yet, and where its status is told.
+    ///
+    /// # Panics
+    /// As [`Claimer::new`].
+    pub fn new(coordinator: C, work: W, rules: Rules) -> (Self, watch::Receiver<Status>) {
+        let (status, told) = watch::channel(Status::default());
+        let this = Self {
+            coordinator,
+            work: Arc::new(work),
+            claimer: Claimer::new(rules.claim),
+            rest: Micros(rules.rest.as_micros() as u64),
+            start: Instant::now(),
+            word: rules.seed,
+            steps: None,
+            runs: JoinSet::new(),
+            running: BTreeMap::new(),
+            resting: BTreeSet::new(),
+            drained: false,
+            status,
+        };
+        (this, told)
+    }
+
+    fn now(&self) -> Micros {
+        Micros(self.start.elapsed().as_micros() as u64)
+    }
+
+    /// Keeps duties until it is ordered to leave or `orders` is closed.
+    pub async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let (events, mut heard) = mpsc::channel(HEARD_MAX);
+        let (steps, to_do) = mpsc::channel(STEPS_MAX);
+        let (replies, mut answers) = mpsc::channel(HEARD_MAX);
+        self.steps = Some(steps);
+        let listening = tokio::spawn(self.coordinator.clone().hear(events));
+        let asking = tokio::spawn(ask(self.coordinator.clone(), self.start, to_do, replies));
+        loop {
+            let due = self.due();
+            let input = tokio::select! {
+                Some(reply) = answers.recv() => Input::Reply(reply),
+                Some(event) = heard.recv() => self.one_of(event, &mut heard),
+                order = orders.recv() => match order {
+                    Some(Order::Acquire(duty)) => Input::Acquire(duty),
+                    Some(Order::Release(duty)) => Input::Release(duty),
+                    Some(Order::Leave) | None => break,
+                },
+                Some(ended) = self.runs.join_next() => match self.ended(ended.ok()) {
+                    Some(duty) => Input::RunEnded(duty),
+                    None => continue,
+                },
+                () = sleep(due) => {
+                    self.begin_runs();
+                    if self.now() < self.claimer.next_deadline() {
+                        continue;
+                    }
+                    Input::Tick
+                }
+            };
+            self.handle(input);
+        }
+        self.handle(Input::Leave);
+        // What is to be told the coordinator still goes out; nobody needs its answers.
+        self.steps = None;
+        drop(answers);
+        let _ = asking.await;
+        listening.abort();
+    }
+
+    /// One event stands for all that wait: each only says that something has changed.
+    fn one_of(&self, first: Event, heard: &mut mpsc::Receiver<Event>) -> Input {
+        let mut latest = first;
+        while let Ok(event) = heard.try_recv() {
+            if event.version > latest.version {
+                latest = event;
+            }
+        }
+        Input::Event(latest)
+    }
+
+    fn due(&self) -> Duration {
+        let run = self.resting.first().map_or(Micros::NEVER, |&(at, _)| at);
+        let next = self.claimer.next_deadline().min(run);
+        Duration::from_micros((next - self.now()).0)
+    }
+
+    fn handle(&mut self, input: Input) {
+        // SplitMix64's step; only the upper half is used.
+        self.word = self.word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.word;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let mut out = Vec::new();
+        let now = self.now();
+        self.claimer.handle(&mut Cx { now, word: (word >> 32) as u32, out: &mut out }, input);
+        for output in out {
+            self.perform(output);
+        }
+        let held = self.claimer.held().collect();
+        let status = Status { held, limit: self.claimer.limit(), drained: self.drained };
+        self.status.send_if_modified(|told| {
+            let changed = *told != status;
+            *told = status;
+            changed
+        });
+    }
+
+    fn perform(&mut self, output: Output) {
+        match output {
+            Output::Op(op) => {
+                if let Some(steps) = &self.steps {
+                    // One that finds no room is lost, as one on its way may be.
+                    let _ = steps.try_send(op);
+                }
+            }
+            Output::Start(duty, token) => {
+                self.drained = false;
+                self.resting.insert((self.now(), duty));
+                info!(duty = duty.0, token = token.0, "a duty is held");
+            }
+            // A run that is under way ends, and no other begins: `may_start` says so.
+            Output::Finish(_) => {}
+            Output::Resume(duty) => {
+                let rests = self.resting.iter().any(|&(_, resting)| resting == duty);
+                if !rests && !self.running.contains_key(&duty) {
+                    self.resting.insert((self.now(), duty));
+                }
+            }
+            Output::Stop(duty) => {
+                if let Some(running) = self.running.remove(&duty) {
+                    running.stop.abort();
+                }
+                self.resting.retain(|&(_, resting)| resting != duty);
+                info!(duty = duty.0, "a duty is not held any more");
+            }
+            Output::Alarm(held) => warn!(held, "more duties are held than the alarm threshold"),
+            Output::Refused(duty, refusal) => warn!(duty = duty.0, %refusal, "refused"),
+            Output::Drained => self.drained = true,
+        }
+    }
+
+    fn begin_runs(&mut self) {
+        let now = self.now();
+        while let Some(&(at, duty)) = self.resting.first()
+            && at <= now
+        {
+            self.resting.pop_first();
+            let Some(token) = self.claimer.may_start(now, duty) else { continue };
+            self.handle(Input::RunStarted(duty));
+            let work = self.work.clone();
+            let stop = self.runs.spawn(async move {
+                work.run(duty, token).await;
+                (duty, token)
+            });
+            self.running.insert(duty, Running { token, stop });
+        }
+    }
+
+    /// A run is over; its duty, if it is still the one of that token.
+    fn ended(&mut self, ended: Option<(DutyId, Token)>) -> Option<DutyId> {
+        let (duty, token) = ended?;
+        self.running.get(&duty).filter(|running| running.token == token)?;
+        self.running.remove(&duty);
+        self.resting.insert((self.now() + self.rest, duty));
+        Some(duty)
+    }
+}
+
+/// Carries out the steps of one instance in their order. One without an answer is left to the
+/// ticks, which find out what has come of it.
+async fn ask<C: Coordinator>(
+    coordinator: C,
+    start: Instant,
+    mut to_do: mpsc::Receiver<Op>,
+    replies: mpsc::Sender<Reply>,
+) {
+    let mut up = true;
+    while let Some(op) = to_do.recv().await {
+        let now = Micros(start.elapsed().as_micros() as u64);
+        match coordinator.apply(now, op).await {
+            Ok(reply) => {
+                if !up {
+                    info!("the coordinator answers again");
+                }
+                up = true;
+                // The keeper may be gone while the rest goes out.
+                let _ = replies.send(reply).await;
+            }
+            Err(error) => {
+                if up {
+                    warn!(%error, "the coordinator does not answer");
+                }
+                up = false;
+                // What waits behind it is out of date by the time that it answers again.
+                while to_do.try_recv().is_ok() {}
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! An instance on its own, with the board in its process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use lingua_core::InstanceId;
+use lingua_core::Micros;
+use lingua_core::claim::{ClaimConfig, DutyId, Op, Token};
+use lingua_duties::{Coordinator, Embedded, Keeper, Order, Rules, Work};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Default)]
+struct Count(Arc<AtomicU64>);
+
+impl Work for Count {
+    async fn run(&self, _: DutyId, _: Token) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn rules(instance: u16) -> Rules {
+    let claim = ClaimConfig {
+        lease: Micros::secs(3),
+        tick: Micros::millis(200),
+        ..ClaimConfig::new(InstanceId(instance))
+    };
+    Rules { claim, rest: Duration::from_millis(10), seed: instance.into() }
+}
+
+#[tokio::test]
+async fn one_instance_holds_all_and_gives_all_up() {
+    let board = Embedded::default();
+    for duty in 0..20 {
+        board.apply(Micros::ZERO, Op::Create(DutyId(duty))).await.unwrap();
+    }
+    let work = Count::default();
+    let (keeper, mut status) = Keeper::new(board.clone(), work.clone(), rules(1));
+    let (orders, ordered) = mpsc::channel(8);
+    let kept = tokio::spawn(keeper.run(ordered));
+    let all = |status: &lingua_duties::Status| status.held.len() == 20;
+    timeout(PATIENCE, status.wait_for(all)).await.unwrap().unwrap();
+    let runs = work.0.load(Ordering::Relaxed);
+    let more = async {
+        while work.0.load(Ordering::Relaxed) < runs + 100 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, more).await.unwrap();
+    // A second one takes its share of what the first gives up.
+    let (second, mut other) = Keeper::new(board.clone(), Count::default(), rules(2));
+    let (_orders, ordered) = mpsc::channel(8);
+    tokio::spawn(second.run(ordered));
+    orders.send(Order::Release(DutyId(5))).await.unwrap();
+    let has_it = |status: &lingua_duties::Status| status.held == [DutyId(5)];
+    timeout(PATIENCE, other.wait_for(has_it)).await.unwrap().unwrap();
+    orders.send(Order::Leave).await.unwrap();
+    timeout(PATIENCE, kept).await.unwrap().unwrap();
+    timeout(PATIENCE, other.wait_for(all)).await.unwrap().unwrap();
+}

@@ -1,0 +1,6 @@
+//! Duties among real processes on a real Redis.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod alone;
+mod instance;
+mod live;
