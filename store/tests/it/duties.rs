@@ -1,6 +1,7 @@
 //! The same steps at the board in this process and at the one in Redis.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use lingua_core::claim::{
     Cause, ClaimBoard, DutyId, Event, Holder, Join, Member, Membership, Op, Reply, Token, View,
@@ -8,7 +9,8 @@ use lingua_core::claim::{
 use lingua_core::{InstanceId, Micros, StateConfig};
 use lingua_store::{Store, keys};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
@@ -22,7 +24,7 @@ const START: Micros = Micros(1_900_000_000_000_007);
 
 /// A step as it is drawn: it names what was given before by its place.
 #[derive(Debug, Clone)]
-enum Drawn {
+pub(crate) enum Drawn {
     Join(u16, u64),
     Renew(usize),
     Leave(usize),
@@ -33,6 +35,7 @@ enum Drawn {
     Drain(u16, bool),
     EndDrain(u16),
     Look,
+    Work(usize),
     Wait(u64),
 }
 
@@ -46,6 +49,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         1 => duty.clone().prop_map(Drawn::Remove),
         8 => (duty, place).prop_map(|(duty, place)| Drawn::Claim(duty, place)),
         3 => place.prop_map(Drawn::Release),
+        3 => place.prop_map(Drawn::Work),
         2 => (instance.clone(), any::<bool>()).prop_map(|(id, force)| Drawn::Drain(id, force)),
         2 => instance.prop_map(Drawn::EndDrain),
         4 => Just(Drawn::Look),
@@ -58,6 +62,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 struct Given {
     members: Vec<Membership>,
     claims: Vec<(DutyId, Token)>,
+    // Of each duty the largest token that has written, and how often it ran.
+    ran: BTreeMap<DutyId, (Token, u64)>,
 }
 
 impl Given {
@@ -83,8 +89,19 @@ impl Given {
             Drawn::Drain(instance, force) => Op::Drain { instance: InstanceId(instance), force },
             Drawn::EndDrain(instance) => Op::EndDrain(InstanceId(instance)),
             Drawn::Look => Op::Look(Cause::Tick),
-            Drawn::Wait(_) => return None,
+            Drawn::Work(_) | Drawn::Wait(_) => return None,
         })
+    }
+
+    /// A run under a token that was given at some time: how often its duty has run, if it counts.
+    fn run(&mut self, at: usize) -> Option<(DutyId, Token, Option<u64>)> {
+        let (duty, token) = *self.claims.get(at % self.claims.len().max(1))?;
+        let (largest, runs) = self.ran.entry(duty).or_default();
+        let counts = *largest <= token;
+        if counts {
+            (*largest, *runs) = (token, *runs + 1);
+        }
+        Some((duty, token, counts.then_some(*runs)))
     }
 
     fn note(&mut self, reply: &Reply) {
@@ -149,7 +166,15 @@ impl Shift {
     }
 }
 
-fn case(
+/// The same cases at every run.
+pub(crate) fn cases() -> Vec<Vec<Drawn>> {
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let steps = prop::collection::vec(drawn(), STEPS);
+    (0..CASES).map(|_| steps.new_tree(&mut runner).unwrap().current()).collect()
+}
+
+pub(crate) fn case(
     runtime: &Runtime,
     servers: &mut Servers,
     store: &Store,
@@ -161,6 +186,15 @@ fn case(
     for (at, step) in steps.iter().enumerate() {
         if let Drawn::Wait(seconds) = *step {
             now = now + Micros::secs(seconds);
+        }
+        if let Drawn::Work(at) = *step {
+            let Some((duty, token, expected)) = given.run(at) else { continue };
+            let token = Shift(first_change.map_or(0, |at: Micros| at.0)).token(token);
+            let holder = Holder { instance: InstanceId(1), token };
+            let stored = runtime.block_on(store.duty_ran(now, duty, holder));
+            let stored = stored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(stored, expected, "step {}", at);
+            continue;
         }
         let Some(op) = given.op(now, step) else { continue };
         let mut events = Vec::new();
