@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::future::Future;
+use std::time::Duration;
 
 use lingua_core::Micros;
 use lingua_core::claim::{DutyId, Event, Op, Reply, Token};
@@ -22,7 +23,7 @@ pub trait Coordinator: Clone + Send + Sync + 'static {
 
 /// What holding a duty means.
 pub trait Work: Send + Sync + 'static {
-    /// One run. It is dropped where the duty is not held any more; what it writes carries the
-    /// token, so that whoever comes after it is not disturbed.
-    fn run(&self, duty: DutyId, token: Token) -> impl Future<Output = ()> + Send;
+    /// One run, and how long to rest before the next one. It is dropped where the duty is not held
+    /// any more; what it writes carries the token, so that whoever comes after it is not disturbed.
+    fn run(&self, duty: DutyId, token: Token) -> impl Future<Output = Duration> + Send;
 }

@@ -25,8 +25,8 @@ const HEARD_MAX: usize = 1_024;
 pub struct Rules {
     /// When to claim.
     pub claim: ClaimConfig,
-    /// Rest between two runs of a duty.
-    pub rest: Duration,
+    /// Duties that there must be: whoever joins creates those that are missing.
+    pub duties: Vec<DutyId>,
     /// Seed of the order in which duties are tried; each instance its own.
     pub seed: u64,
 }
@@ -66,11 +66,11 @@ pub struct Keeper<C, W> {
     coordinator: C,
     work: Arc<W>,
     claimer: Claimer,
-    rest: Micros,
+    duties: Vec<DutyId>,
     start: Instant,
     word: u64,
     steps: Option<mpsc::Sender<Op>>,
-    runs: JoinSet<(DutyId, Token)>,
+    runs: JoinSet<(DutyId, Token, Duration)>,
     running: BTreeMap<DutyId, Running>,
     // Held and at rest, by when they run next.
     resting: BTreeSet<(Micros, DutyId)>,
@@ -89,7 +89,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
             coordinator,
             work: Arc::new(work),
             claimer: Claimer::new(rules.claim),
-            rest: Micros(rules.rest.as_micros() as u64),
+            duties: rules.duties,
             start: Instant::now(),
             word: rules.seed,
             steps: None,
@@ -112,12 +112,14 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         let (steps, to_do) = mpsc::channel(STEPS_MAX);
         let (replies, mut answers) = mpsc::channel(HEARD_MAX);
         self.steps = Some(steps);
-        let listening = tokio::spawn(self.coordinator.clone().hear(events));
-        let asking = tokio::spawn(ask(self.coordinator.clone(), self.start, to_do, replies));
+        // Both end with this future.
+        let (mut listening, mut asking) = (JoinSet::new(), JoinSet::new());
+        listening.spawn(self.coordinator.clone().hear(events));
+        asking.spawn(ask(self.coordinator.clone(), self.start, to_do, replies));
         loop {
             let due = self.due();
             let input = tokio::select! {
-                Some(reply) = answers.recv() => Input::Reply(reply),
+                Some(reply) = answers.recv() => self.answered(reply),
                 Some(event) = heard.recv() => self.one_of(event, &mut heard),
                 order = orders.recv() => match order {
                     Some(Order::Acquire(duty)) => Input::Acquire(duty),
@@ -142,8 +144,21 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         // What is to be told the coordinator still goes out; nobody needs its answers.
         self.steps = None;
         drop(answers);
-        let _ = asking.await;
-        listening.abort();
+        while asking.join_next().await.is_some() {}
+    }
+
+    fn answered(&self, reply: Reply) -> Input {
+        if let Reply::Joined(..) = reply {
+            self.duties.iter().for_each(|&duty| self.ask(Op::Create(duty)));
+        }
+        Input::Reply(reply)
+    }
+
+    /// One that finds no room is lost, as one on its way may be.
+    fn ask(&self, op: Op) {
+        if let Some(steps) = &self.steps {
+            let _ = steps.try_send(op);
+        }
     }
 
     /// One event stands for all that wait: each only says that something has changed.
@@ -186,12 +201,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
 
     fn perform(&mut self, output: Output) {
         match output {
-            Output::Op(op) => {
-                if let Some(steps) = &self.steps {
-                    // One that finds no room is lost, as one on its way may be.
-                    let _ = steps.try_send(op);
-                }
-            }
+            Output::Op(op) => self.ask(op),
             Output::Start(duty, token) => {
                 self.drained = false;
                 self.resting.insert((self.now(), duty));
@@ -228,19 +238,19 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
             self.handle(Input::RunStarted(duty));
             let work = self.work.clone();
             let stop = self.runs.spawn(async move {
-                work.run(duty, token).await;
-                (duty, token)
+                let rest = work.run(duty, token).await;
+                (duty, token, rest)
             });
             self.running.insert(duty, Running { token, stop });
         }
     }
 
     /// A run is over; its duty, if it is still the one of that token.
-    fn ended(&mut self, ended: Option<(DutyId, Token)>) -> Option<DutyId> {
-        let (duty, token) = ended?;
+    fn ended(&mut self, ended: Option<(DutyId, Token, Duration)>) -> Option<DutyId> {
+        let (duty, token, rest) = ended?;
         self.running.get(&duty).filter(|running| running.token == token)?;
         self.running.remove(&duty);
-        self.resting.insert((self.now() + self.rest, duty));
+        self.resting.insert((self.now() + Micros(rest.as_micros() as u64), duty));
         Some(duty)
     }
 }

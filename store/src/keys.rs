@@ -46,11 +46,6 @@ pub const WORK: &str = "lingua:v1:{duties}:work";
 /// Channel on which changes at the board of duties are told.
 pub const DUTIES_CHANGED: &str = "lingua:v1:duties";
 
-/// A lock that one instance at a time holds.
-pub fn lock(name: &str) -> String {
-    format!("{PREFIX}{{dir}}:lock:{name}")
-}
-
 /// The headers for an instance.
 pub fn inbox(instance: InstanceId) -> String {
     format!("{PREFIX}{{i:{}}}:inbox", instance.0)

@@ -134,34 +134,6 @@ impl Store {
         self.call(Script::Settle, &keys, &[id.0.to_string()]).await.map(drop)
     }
 
-    /// Takes a lock for so long, or keeps it; tells whether it is this instance's. It only saves
-    /// work: whatever is done under it may be done twice.
-    ///
-    /// # Errors
-    /// The store did not answer as it should.
-    pub async fn lock(
-        &self,
-        name: &str,
-        id: InstanceId,
-        life: Duration,
-    ) -> Result<bool, StoreError> {
-        let mut take = redis::cmd("SET");
-        take.arg(keys::lock(name)).arg(id.0).arg("NX").arg("GET").arg("PX");
-        take.arg(life.as_millis() as u64);
-        match self.send(&take, "SET").await? {
-            Value::Nil => Ok(true),
-            held => {
-                let own = text(held, "SET")? == id.0.to_string();
-                if own {
-                    let mut keep = redis::cmd("PEXPIRE");
-                    keep.arg(keys::lock(name)).arg(life.as_millis() as u64);
-                    self.send(&keep, "PEXPIRE").await?;
-                }
-                Ok(own)
-            }
-        }
-    }
-
     /// What instances show each other; `new` where there is nothing yet. A store that holds another
     /// one than before has lost all that it held.
     ///

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use lingua_core::InstanceId;
 use lingua_core::Micros;
-use lingua_core::claim::{ClaimConfig, DutyId, Op, Token};
-use lingua_duties::{Coordinator, Embedded, Keeper, Order, Rules, Work};
+use lingua_core::claim::{ClaimConfig, DutyId, Token};
+use lingua_duties::{Embedded, Keeper, Order, Rules, Work};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -17,8 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Count(Arc<AtomicU64>);
 
 impl Work for Count {
-    async fn run(&self, _: DutyId, _: Token) {
+    async fn run(&self, _: DutyId, _: Token) -> Duration {
         self.0.fetch_add(1, Ordering::Relaxed);
+        Duration::from_millis(10)
     }
 }
 
@@ -28,15 +29,12 @@ fn rules(instance: u16) -> Rules {
         tick: Micros::millis(200),
         ..ClaimConfig::new(InstanceId(instance))
     };
-    Rules { claim, rest: Duration::from_millis(10), seed: instance.into() }
+    Rules { claim, duties: (0..20).map(DutyId).collect(), seed: instance.into() }
 }
 
 #[tokio::test]
 async fn one_instance_holds_all_and_gives_all_up() {
     let board = Embedded::default();
-    for duty in 0..20 {
-        board.apply(Micros::ZERO, Op::Create(DutyId(duty))).await.unwrap();
-    }
     let work = Count::default();
     let (keeper, mut status) = Keeper::new(board.clone(), work.clone(), rules(1));
     let (orders, ordered) = mpsc::channel(8);

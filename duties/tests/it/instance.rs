@@ -13,6 +13,8 @@ use tokio::sync::mpsc;
 /// Life of a membership, and how often it is renewed.
 pub(crate) const LEASE: Micros = Micros::secs(4);
 const TICK: Micros = Micros::millis(800);
+/// Between two runs of a duty.
+const REST: Duration = Duration::from_millis(100);
 /// What tells the process who it is and where to write.
 pub(crate) const REDIS: &str = "LINGUA_DUTIES_REDIS";
 pub(crate) const NUMBER: &str = "LINGUA_DUTIES_NUMBER";
@@ -36,13 +38,14 @@ struct Counted {
 }
 
 impl Work for Counted {
-    async fn run(&self, duty: DutyId, token: Token) {
+    async fn run(&self, duty: DutyId, token: Token) -> Duration {
         let holder = Holder { instance: self.instance, token };
-        let Ok(ran) = self.store.duty_ran(Micros::ZERO, duty, holder).await else { return };
+        let Ok(ran) = self.store.duty_ran(Micros::ZERO, duty, holder).await else { return REST };
         let ran = ran.map_or_else(|| "refused".to_owned(), |ran| ran.to_string());
         let line = format!("{} {} {} {ran}\n", duty.0, token.0, self.instance.0);
         // Whole lines, whoever else writes.
         self.runs.lock().unwrap().write_all(line.as_bytes()).unwrap();
+        REST
     }
 }
 
@@ -56,7 +59,7 @@ async fn instance() {
     let instance = InstanceId(number);
     let work = Counted { store: store.clone(), instance, runs: Arc::new(Mutex::new(runs)) };
     let claim = ClaimConfig { lease: LEASE, tick: TICK, ..ClaimConfig::new(instance) };
-    let rules = Rules { claim, rest: Duration::from_millis(100), seed: number.into() };
+    let rules = Rules { claim, duties: Vec::new(), seed: number.into() };
     let (keeper, _) = Keeper::new(store, work, rules);
     let (_orders, ordered) = mpsc::channel(1);
     keeper.run(ordered).await;

@@ -1,6 +1,7 @@
 //! The other instances: who is there, and what is kept up beside the hub while the state is on
 //! Redis.
 
+mod chores;
 mod header;
 mod links;
 mod page;
@@ -240,6 +241,8 @@ impl Joined {
         tasks.spawn(presence::announce(self.store.clone(), self.announce.1));
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
         tasks.spawn(post.clone().run(outbound, hub.clone()));
+        let (gone, cleared) = watch::channel(Vec::new());
+        tasks.spawn(chores::share(post.clone(), cleared, every));
         tasks.spawn(page::keep(self.store.clone(), self.id, every, own, page));
         tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {
@@ -250,7 +253,7 @@ impl Joined {
             member_since: self.member_since,
             steady_since: None,
             returns: false,
-            clearing: JoinSet::new(),
+            gone,
             hub,
         };
         tasks.spawn(keeper.run(nudged));

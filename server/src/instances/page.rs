@@ -1,4 +1,4 @@
-//! The figures of all instances: each writes its own, one puts them together under a lock, and all
+//! The figures of all instances: each writes its own, one puts them together as its duty, and all
 //! read what it wrote.
 
 use std::sync::Arc;
@@ -30,24 +30,21 @@ pub(super) async fn keep(
         ticks.tick().await;
         let figures = api::cluster(&own.borrow()).to_string();
         // What cannot be read is not shown: then each instance shows its own.
-        let page = turn(&store, id, every, &figures).await.ok().flatten();
+        let page = turn(&store, id, &figures).await.ok().flatten();
         all.send_replace(page.map(Arc::new));
     }
 }
 
-async fn turn(
-    store: &Store,
-    id: InstanceId,
-    every: Duration,
-    figures: &str,
-) -> Result<Option<Value>, StoreError> {
+async fn turn(store: &Store, id: InstanceId, figures: &str) -> Result<Option<Value>, StoreError> {
     store.put_figures(id, figures).await?;
-    if store.lock("aggregator", id, every * 3).await? {
-        let all = store.all_figures().await?;
-        let all = all.iter().filter_map(|(_, figures)| serde_json::from_str(figures).ok());
-        store.put_page(&together(all).to_string()).await?;
-    }
     Ok(store.page().await?.and_then(|page| serde_json::from_str(&page).ok()))
+}
+
+/// Puts the figures of all together.
+pub(super) async fn gather(store: &Store) -> Result<(), StoreError> {
+    let all = store.all_figures().await?;
+    let all = all.iter().filter_map(|(_, figures)| serde_json::from_str(figures).ok());
+    store.put_page(&together(all).to_string()).await
 }
 
 /// One page of the pages of all instances.

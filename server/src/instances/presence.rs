@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Op, Reply};
-use lingua_store::{Store, StoreError};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use lingua_store::{Member, Store, StoreError};
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
 
@@ -33,8 +32,6 @@ const SHARE: u32 = 10;
 /// Nobody is judged by an instance to which the store has not answered for so long: the others may
 /// not have had the time to come back.
 const STEADY: Micros = Micros::secs(6);
-/// One instance at a time clears up; if it dies another one does after so long.
-const SWEEP: Duration = Duration::from_secs(10);
 
 /// Keeps an instance present.
 pub(super) struct Keeper {
@@ -48,8 +45,8 @@ pub(super) struct Keeper {
     pub(super) steady_since: Option<Micros>,
     // It has been absent, and the hub does not know yet that it is present again.
     pub(super) returns: bool,
-    // At most one at a time.
-    pub(super) clearing: JoinSet<()>,
+    // Who is to be cleared up after.
+    pub(super) gone: watch::Sender<Vec<InstanceId>>,
     pub(super) hub: mpsc::Sender<Event>,
 }
 
@@ -107,14 +104,9 @@ impl Keeper {
         let judges = self.steady_since.is_some_and(|since| asked - since > STEADY);
         let members = roll.members.clone();
         let _ = self.hub.send(Event::Shared(Shared::Members { members, judges })).await;
-        while self.clearing.try_join_next().is_some() {}
-        let gone = roll.members.iter().filter(|member| !member.present && member.id != id);
-        let gone: Vec<_> = gone.map(|member| member.id).collect();
-        let due = judges && !gone.is_empty() && self.clearing.is_empty();
-        if due && store.lock("sweeper", id, SWEEP).await? {
-            // Beside this task: it may take longer than this instance's own presence lasts.
-            self.clearing.spawn(sweep(self.post.clone(), gone));
-        }
+        let gone = |member: &&Member| judges && !member.present && member.id != id;
+        let gone: Vec<_> = roll.members.iter().filter(gone).map(|member| member.id).collect();
+        self.gone.send_if_modified(|known| std::mem::replace(known, gone) != *known);
         Ok(())
     }
 
@@ -136,10 +128,11 @@ impl Keeper {
     }
 }
 
-async fn sweep(post: Post, all: Vec<InstanceId>) {
+/// Clears up after all of them.
+pub(super) async fn sweep(post: &Post, all: Vec<InstanceId>) {
     for gone in all {
         info!(instance = post.id.0, gone = gone.0, "clearing up after an instance");
-        if let Err(error) = clear_up(&post, gone, false).await {
+        if let Err(error) = clear_up(post, gone, false).await {
             // It is still a member, so somebody begins anew.
             warn!(instance = post.id.0, gone = gone.0, %error, "not cleared up");
         }

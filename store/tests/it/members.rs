@@ -66,20 +66,6 @@ async fn whoever_says_nothing_is_gone_and_may_come_back() {
 }
 
 #[tokio::test]
-async fn one_instance_at_a_time_has_a_lock() {
-    on_both(async |_, store| {
-        let [one, two] = [InstanceId(1), InstanceId(2)];
-        assert!(store.lock("x", one, LONG).await.unwrap());
-        assert!(!store.lock("x", two, LONG).await.unwrap());
-        assert!(store.lock("y", two, LONG).await.unwrap());
-        assert!(store.lock("x", one, SHORT).await.unwrap(), "it keeps it");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(store.lock("x", two, LONG).await.unwrap());
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn a_secret_tells_a_store_that_has_lost_everything() {
     on_both(async |servers, store| {
         let first = store.secret("a").await.unwrap();
