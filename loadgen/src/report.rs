@@ -205,6 +205,7 @@ fn findings(observer: &Observer) -> BTreeMap<String, u64> {
         ("wrong_session", found.wrong_session),
         ("unknown_result", found.unknown_results),
         ("wrong_language", found.wrong_language),
+        ("no_room", found.no_room),
         ("assigned_twice", found.assigned_twice),
         ("chunk_in_two_jobs", found.chunks_twice),
         ("mixed_job", found.mixed_jobs),

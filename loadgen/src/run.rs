@@ -67,7 +67,7 @@ pub(crate) async fn run(
         shard: options.shard,
         duration: scenario.duration.nanos(),
         nodes: u32::try_from(wanted.nodes).unwrap_or(u32::MAX),
-        sockets_per_address: preflight::sockets_per_address() / largest_room(scenario),
+        sockets_per_address: (preflight::sockets_per_address() / largest_room(scenario)).max(1),
         observer,
         addresses,
     }));

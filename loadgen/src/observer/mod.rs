@@ -129,6 +129,8 @@ pub(crate) struct Findings {
     pub(crate) mixed_jobs: u64,
     /// Jobs or results in a language that nobody chose who listens there.
     pub(crate) wrong_language: u64,
+    /// Rooms that could not be opened or entered.
+    pub(crate) no_room: u64,
     /// Jobs of nobody's session here.
     pub(crate) foreign_jobs: u64,
     /// Frames that are no messages.

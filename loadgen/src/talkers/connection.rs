@@ -61,7 +61,7 @@ impl Connection {
         let gathered = connection.gather(context, number, greeting).await;
         if gathered.is_none() {
             connection.close(context).await;
-            context.ledger.failed(Kind::Session, "no room");
+            context.observer().findings.no_room += 1;
             return None;
         }
         Some(connection)

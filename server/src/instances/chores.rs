@@ -25,8 +25,8 @@ const LEASE: Micros = Micros::secs(6);
 const WATCH: Duration = Duration::from_secs(5);
 /// Until then it is known who has been cleared up.
 const SETTLED: Duration = Duration::from_secs(2);
-/// Duties of another version are left alone.
-const UNKNOWN: Duration = Duration::from_secs(60);
+/// Where there is nothing to be done here: duties of another version, an instance that ends.
+const IDLE: Duration = Duration::from_secs(60);
 
 struct Chores {
     post: Post,
@@ -40,11 +40,15 @@ impl Work for Chores {
             SWEEP => {
                 let mut gone = self.gone.clone();
                 let some = timeout(WATCH, gone.wait_for(|gone| !gone.is_empty())).await;
-                let Ok(Ok(gone)) = some.map(|gone| gone.map(|gone| gone.clone())) else {
-                    return Duration::ZERO;
-                };
-                presence::sweep(&self.post, gone).await;
-                SETTLED
+                match some.map(|some| some.map(|gone| gone.clone())) {
+                    Ok(Ok(gone)) => {
+                        presence::sweep(&self.post, gone).await;
+                        SETTLED
+                    }
+                    // Nobody judges here any more.
+                    Ok(Err(_)) => IDLE,
+                    Err(_) => Duration::ZERO,
+                }
             }
             AGGREGATE => {
                 if let Err(error) = page::gather(&self.post.store).await {
@@ -53,7 +57,7 @@ impl Work for Chores {
                 // Twice as often as it is read.
                 self.every / 2
             }
-            _ => UNKNOWN,
+            _ => IDLE,
         }
     }
 }
