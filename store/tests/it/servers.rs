@@ -84,8 +84,10 @@ impl Server {
             match ready {
                 Ok(connection) => return connection,
                 Err(error) => {
-                    let ended = self.child.try_wait().unwrap();
-                    assert!(ended.is_none(), "the server ended at once: {ended:?}");
+                    // Between being found free and being taken, a port may have been another's.
+                    if self.child.try_wait().unwrap().is_some() {
+                        self.child = spawn(self.port, &self.folder, &self.options);
+                    }
                     assert!(since.elapsed() < PATIENCE, "the server does not answer: {error}");
                     sleep(Duration::from_millis(10));
                 }
