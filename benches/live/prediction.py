@@ -9,6 +9,7 @@ number of instances, `lingua load` measures it, and `lingua compare` tells the d
 Needs redis-server and redis-cli, 7 or later, and a machine that does nothing else. Exit code 1
 where prediction and measurement differ.
 """
+import argparse
 import subprocess
 import sys
 
@@ -56,7 +57,10 @@ def agree(instances):
 
 
 def main():
-    counts = [int(word) for word in sys.argv[1:]] or [1, 2, 4]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("instances", nargs="*", type=int, choices=range(1, 9), metavar="N",
+                        help="how many instances, 1 to 8 (default: 1 2 4)")
+    counts = parser.parse_args().instances or [1, 2, 4]
     calibrate()
     # All of them run, whatever the first says.
     sys.exit(0 if all([agree(count) for count in counts]) else 1)

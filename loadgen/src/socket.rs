@@ -23,7 +23,7 @@ const GOODBYE: std::time::Duration = std::time::Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The operating system refused: no listener, no port, no descriptor.
-    #[error("cannot connect to {target}: {source}")]
+    #[error("cannot connect to {target}: {source}; see that a scheduler listens there")]
     Tcp {
         /// Where to.
         target: SocketAddr,
