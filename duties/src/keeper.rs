@@ -47,10 +47,6 @@ pub enum Order {
 pub struct Status {
     /// The duties, sorted.
     pub held: Vec<DutyId>,
-    /// The most that would be acquired.
-    pub limit: usize,
-    /// On the drain list, and nothing is held any more.
-    pub drained: bool,
 }
 
 /// A duty in the middle of a run.
@@ -74,7 +70,6 @@ pub struct Keeper<C, W> {
     running: BTreeMap<DutyId, Running>,
     // Held and at rest, by when they run next.
     resting: BTreeSet<(Micros, DutyId)>,
-    drained: bool,
     status: watch::Sender<Status>,
 }
 
@@ -96,7 +91,6 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
             runs: JoinSet::new(),
             running: BTreeMap::new(),
             resting: BTreeSet::new(),
-            drained: false,
             status,
         };
         (this, told)
@@ -190,8 +184,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         for output in out {
             self.perform(output);
         }
-        let held = self.claimer.held().collect();
-        let status = Status { held, limit: self.claimer.limit(), drained: self.drained };
+        let status = Status { held: self.claimer.held().collect() };
         self.status.send_if_modified(|told| {
             let changed = *told != status;
             *told = status;
@@ -203,7 +196,6 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         match output {
             Output::Op(op) => self.ask(op),
             Output::Start(duty, token) => {
-                self.drained = false;
                 self.resting.insert((self.now(), duty));
                 info!(duty = duty.0, token = token.0, "a duty is held");
             }
@@ -224,7 +216,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
             }
             Output::Alarm(held) => warn!(held, "more duties are held than the alarm threshold"),
             Output::Refused(duty, refusal) => warn!(duty = duty.0, %refusal, "refused"),
-            Output::Drained => self.drained = true,
+            Output::Drained => info!("drained: nothing is held here any more"),
         }
     }
 
