@@ -9,9 +9,9 @@ use lingua_core::claim::{
     ClaimConfig, Claimer, Cx, DutyId, Event, Input, Op, Output, Reply, Token,
 };
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::sleep;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::{Coordinator, Work};
 
@@ -19,6 +19,8 @@ use crate::{Coordinator, Work};
 const STEPS_MAX: usize = 1_024;
 /// Replies and events that wait here.
 const HEARD_MAX: usize = 1_024;
+/// Rest of a duty whose run has panicked.
+const AFTER_PANIC: Duration = Duration::from_secs(1);
 
 /// How duties are kept.
 #[derive(Debug, Clone)]
@@ -120,7 +122,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
                     Some(Order::Release(duty)) => Input::Release(duty),
                     Some(Order::Leave) | None => break,
                 },
-                Some(ended) = self.runs.join_next() => match self.ended(ended.ok()) {
+                Some(ended) = self.runs.join_next() => match self.ended(ended) {
                     Some(duty) => Input::RunEnded(duty),
                     None => continue,
                 },
@@ -237,9 +239,18 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         }
     }
 
-    /// A run is over; its duty, if it is still the one of that token.
-    fn ended(&mut self, ended: Option<(DutyId, Token, Duration)>) -> Option<DutyId> {
-        let (duty, token, rest) = ended?;
+    /// A run is over; its duty, if it is still the one of that token. One that has panicked begins
+    /// anew after a while: the duty is held all the same.
+    fn ended(&mut self, ended: Result<(DutyId, Token, Duration), JoinError>) -> Option<DutyId> {
+        let (duty, token, rest) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                let mut running = self.running.iter();
+                let (&duty, running) = running.find(|(_, run)| run.stop.id() == error.id())?;
+                error!(duty = duty.0, %error, "a run has failed");
+                (duty, running.token, AFTER_PANIC)
+            }
+        };
         self.running.get(&duty).filter(|running| running.token == token)?;
         self.running.remove(&duty);
         self.resting.insert((self.now() + Micros(rest.as_micros() as u64), duty));

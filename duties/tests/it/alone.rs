@@ -23,6 +23,32 @@ impl Work for Count {
     }
 }
 
+/// Panics at its first run.
+struct Trips(Count);
+
+impl Work for Trips {
+    async fn run(&self, duty: DutyId, token: Token) -> Duration {
+        let rest = self.0.run(duty, token).await;
+        assert!(self.0.0.load(Ordering::Relaxed) > 1, "the first run of a test");
+        rest
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_panics_is_not_the_last() {
+    let work = Count::default();
+    let rules = Rules { duties: vec![DutyId(0)], ..rules(1) };
+    let (keeper, _) = Keeper::new(Embedded::default(), Trips(work.clone()), rules);
+    let (_orders, ordered) = mpsc::channel(1);
+    tokio::spawn(keeper.run(ordered));
+    let more = async {
+        while work.0.load(Ordering::Relaxed) < 5 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, more).await.unwrap();
+}
+
 fn rules(instance: u16) -> Rules {
     let claim = ClaimConfig {
         lease: Micros::secs(3),
