@@ -47,8 +47,10 @@ pub enum Order {
 /// What is held here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The duties, sorted.
-    pub held: Vec<DutyId>,
+    /// The duties with their tokens, sorted.
+    pub held: Vec<(DutyId, Token)>,
+    /// Until when they are surely held, if no renewal comes; absent: nothing is.
+    pub until: Option<Instant>,
 }
 
 /// A duty in the middle of a run.
@@ -186,7 +188,10 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         for output in out {
             self.perform(output);
         }
-        let status = Status { held: self.claimer.held().collect() };
+        let claimer = &self.claimer;
+        let held = claimer.held().filter_map(|duty| Some((duty, claimer.may_run(now, duty)?)));
+        let until = claimer.good_until().map(|at| self.start + Duration::from_micros(at.0));
+        let status = Status { held: held.collect(), until };
         self.status.send_if_modified(|told| {
             let changed = *told != status;
             *told = status;

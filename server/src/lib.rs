@@ -17,6 +17,7 @@ pub mod logs;
 mod models;
 pub mod operator;
 mod profile;
+mod rooms;
 mod snapshot;
 mod sockets;
 mod threads;
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use lingua_core::{SessionId, State};
+use lingua_duties::Order;
 use lingua_store::Store;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -55,6 +57,9 @@ use threads::Threads;
 
 /// How often a stopping server looks whether all is answered.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
+
+/// Orders about duties that wait.
+const ORDERS_MAX: usize = 64;
 
 /// Why a server ended.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +119,8 @@ struct Shared {
     store: Option<Store>,
     standing: Option<Standing>,
     passphrase: Option<Passphrase>,
+    // To whoever keeps this instance's duties; nobody, where there are none.
+    duties: mpsc::Sender<Order>,
     // The figures of all instances, where there is a page of them.
     page: watch::Receiver<Option<Arc<Value>>>,
     snapshot: watch::Receiver<Arc<Snapshot>>,
@@ -212,6 +219,7 @@ impl Server {
         // Not from zero: a client that outlived a restart should not meet its old name.
         let first = u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]]);
         let (to_page, page) = watch::channel(None);
+        let (duties, orders) = mpsc::channel(ORDERS_MAX);
         let shared = Arc::new(Shared {
             config,
             clock,
@@ -226,13 +234,15 @@ impl Server {
             standing,
             page,
             passphrase: joined.as_ref().map(|joined| joined.passphrase().clone()),
+            duties,
             snapshot,
             snapshot_reads: AtomicU64::new(0),
         });
         let own = shared.snapshot.clone();
+        let figures = (limits.snapshot, own, to_page);
         let beside = joined
             .zip(outbound)
-            .map(|(joined, outbound)| joined.start(hub, outbound, (limits.snapshot, own, to_page)));
+            .map(|(joined, outbound)| joined.start(hub, outbound, orders, figures));
         let snapshots = tokio::spawn(snapshots.run(shared.clone()));
         let stop = drained(shared.clone(), shutdown);
         accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;
@@ -271,6 +281,8 @@ async fn drained(shared: Arc<Shared>, shutdown: impl Future<Output = ()> + Send)
         limit_s = shared.config.limits.drain.as_secs(),
         "draining: nothing new is admitted"
     );
+    // Others take them over at once; else they would wait for the lease to end.
+    let _ = shared.duties.try_send(Order::Leave);
     let answered = async {
         loop {
             let (reply, owed) = oneshot::channel();

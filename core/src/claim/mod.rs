@@ -251,6 +251,14 @@ impl Claimer {
         self.may_run(now, duty).filter(|_| self.held[&duty].is_staying())
     }
 
+    /// Until when the membership is good by this instance's own clock; absent: it is none.
+    pub fn good_until(&self) -> Option<Micros> {
+        match self.standing {
+            Standing::In { until, .. } => Some(until),
+            Standing::Out | Standing::Gone => None,
+        }
+    }
+
     /// The duties held, sorted.
     pub fn held(&self) -> impl ExactSizeIterator<Item = DutyId> + '_ {
         self.held.keys().copied()

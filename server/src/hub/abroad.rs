@@ -2,7 +2,7 @@
 //!
 //! What goes to other instances, and what is remembered of it; what comes is in [`super::parcels`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::ws::Utf8Bytes;
 use lingua_core::instance::{Answer, Assign, Input, JobId, Routed};
@@ -96,6 +96,11 @@ impl Abroad {
     /// Whether there are others to serve this instance's nodes.
     pub(super) fn is_alone(&self) -> bool {
         self.links.is_empty()
+    }
+
+    /// The other instances, as far as they can be reached.
+    pub(super) fn linked(&self) -> BTreeSet<InstanceId> {
+        self.links.iter().filter(|(_, link)| link.up).map(|(&id, _)| id).collect()
     }
 
     /// Whether a job is another instance's.
@@ -228,6 +233,7 @@ impl Hub {
                 let gone = self.abroad.as_mut().map(|abroad| abroad.meet(now, &members, judges));
                 for id in gone.unwrap_or_default() {
                     self.lose_jobs_at(id);
+                    self.lose_members_of(id);
                 }
             }
             Shared::Link { to, up } => {
@@ -235,12 +241,15 @@ impl Hub {
                 if let Some(link) = link {
                     link.up = up;
                 }
-                if !up {
+                if up {
+                    self.tell_rooms_again(to);
+                } else {
                     self.lose_jobs_at(to);
                 }
             }
             Shared::Header(routed) => self.take_header(*routed),
             Shared::Parcel { from, parcel } => self.take_parcel(from, *parcel),
+            Shared::Shards { held, until } => self.hold_shards(&held, until),
             Shared::NotPosted(routed) => self.not_posted(*routed),
         }
     }

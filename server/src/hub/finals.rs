@@ -1,6 +1,9 @@
 //! Final messages: one per utterance, language and receiver.
 
+use std::collections::BTreeMap;
+
 use axum::extract::ws::Utf8Bytes;
+use lingua_core::SessionId;
 use lingua_core::instance::{Ending, Failure, Final};
 use lingua_protocol::{
     ErrorCode, ErrorMessage, Json, MissingReason, MissingResult, Note, RefusedUtterance, TraceId,
@@ -14,6 +17,8 @@ use crate::event::Outgoing;
 use crate::hub::Hub;
 use crate::hub::answers::{Open, Receivers};
 use crate::hub::groups::Part;
+use crate::instances::{Parcel, ToInstance};
+use crate::rooms::home;
 use crate::wire::{self, text};
 
 /// What is said of an utterance that has ended.
@@ -43,11 +48,7 @@ impl Hub {
             match &open.receivers {
                 Receivers::Speaker => self.sessions.send(speaker, Outgoing::Text(said.last)),
                 Receivers::Room(room, listeners) => {
-                    for &listener in listeners {
-                        if self.sessions.room(listener) == Some(*room) {
-                            self.sessions.send(listener, Outgoing::Text(said.last.clone()));
-                        }
-                    }
+                    self.tell_listeners(*room, listeners, &said.last);
                 }
             }
             if let Some(message) = said.failed {
@@ -56,6 +57,31 @@ impl Hub {
         }
         self.counts.ended(last.ending, now - last.sent);
         self.sessions.settle(speaker);
+    }
+
+    /// Tells members of a room, wherever they are, if they are still there.
+    fn tell_listeners(&self, room: u32, listeners: &[SessionId], message: &Utf8Bytes) {
+        let mut elsewhere: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for &listener in listeners {
+            if self.rooms.is_here(listener) {
+                self.hand_result(room, listener, message.clone());
+            } else {
+                elsewhere.entry(home(listener)).or_default().push(listener);
+            }
+        }
+        for (to, sessions) in elsewhere {
+            let heard = Parcel::Heard { room, sessions, message: message.clone() };
+            if let Some(abroad) = &self.abroad {
+                abroad.send(to, ToInstance::Parcel(heard));
+            }
+        }
+    }
+
+    /// A result for a member of a room who is of this instance.
+    pub(super) fn hand_result(&self, room: u32, listener: SessionId, message: Utf8Bytes) {
+        if self.sessions.room(listener) == Some(room) {
+            self.sessions.send(listener, Outgoing::Text(message));
+        }
     }
 
     fn said(&mut self, last: &Final, open: &mut Open) -> Said {

@@ -199,10 +199,12 @@ impl Hub {
             remote.owed_since = None;
         }
         if lost {
+            self.rooms.desk.forget_owners();
             self.start_nodes_over();
         } else {
             self.register_all_again();
         }
+        self.tell_rooms_to_all();
     }
 
     /// A step that the instance wants done.

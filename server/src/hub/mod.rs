@@ -80,6 +80,7 @@ impl Hub {
         lag: Lag,
         seed: [u8; 32],
     ) -> Self {
+        let alone = abroad.is_none();
         Self {
             clock,
             lag,
@@ -93,7 +94,7 @@ impl Hub {
             out: Vec::new(),
             nodes: Nodes::default(),
             sessions: Sessions::default(),
-            rooms: Rooms::new(config.rooms),
+            rooms: Rooms::new(config.instance.id, config.rooms, alone),
             answers: Answers::default(),
             counts: Counts::default(),
             log: Log::new(config.instance.id),
@@ -114,7 +115,7 @@ impl Hub {
         let alarm = tokio::time::sleep(Duration::ZERO);
         tokio::pin!(alarm);
         loop {
-            let due = self.instance.next_deadline().min(self.rooms.next_scan());
+            let due = self.instance.next_deadline().min(self.rooms.next_deadline());
             let due = due.min(self.next_admission()).min(self.next_look_abroad());
             let due = self.clock.instant(due).map(Instant::from_std);
             // An alarm that rings early does no harm, and to move it costs more than most events.
@@ -151,9 +152,7 @@ impl Hub {
             }
             self.admit_nodes();
             self.look_abroad();
-            if self.rooms.next_scan() <= self.clock.now() {
-                self.expire_rooms();
-            }
+            self.look_at_rooms();
         }
     }
 

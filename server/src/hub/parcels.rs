@@ -84,6 +84,13 @@ impl Hub {
                     self.dispatched_abroad(&assign);
                 }
             }
+            Parcel::Room(message) => self.take_room_message(from, *message),
+            Parcel::Signal(signal) => self.hand_signal(*signal),
+            Parcel::Heard { room, sessions, message } => {
+                for session in sessions {
+                    self.hand_result(room, session, message.clone());
+                }
+            }
             Parcel::Partial { job, session, index, messages } => {
                 let sent = abroad.sent.get(&job).filter(|sent| sent.to == from);
                 if let Some(node) = sent.map(|sent| sent.assign.node.num) {

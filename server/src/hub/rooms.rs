@@ -1,66 +1,124 @@
-//! Rooms: who is in them, in which languages, and when they end.
+//! Rooms, as sessions of this instance meet them: what they ask, what they are told, whom they
+//! speak for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use lingua_core::instance::{Input, Setup, TARGETS_MAX};
-use lingua_core::{Lang, Micros, Needs, Pair, SessionId};
-use lingua_protocol::limits::ENTRIES;
+use lingua_core::instance::{Input, Setup};
+use lingua_core::{InstanceId, Lang, Micros, Needs, Pair, SessionId};
 use lingua_protocol::{
     CloseCode, List, Map, Note, ParticipantId, RoomCreateAck, RoomError, RoomErrorCode,
-    RoomExpired, RoomId, RoomMember, RoomMembers, ShortText,
+    RoomExpired, RoomMember, RoomMembers, ShortText,
 };
 
 use crate::clock::rfc3339;
 use crate::config::RoomLimits;
 use crate::event::{Newcomer, Outgoing, RoomRequest, Signal};
 use crate::hub::Hub;
+use crate::hub::abroad::LOOK;
+use crate::instances::{Parcel, ToInstance};
+use crate::rooms::{Book, Desk, Member, Out, RoomMessage, SHARDS, Told, home};
 use crate::wire::{self, text};
 
 #[derive(Debug)]
 pub(super) struct Rooms {
-    limits: RoomLimits,
-    rooms: BTreeMap<u32, Room>,
-    next_scan: Micros,
-}
-
-#[derive(Debug)]
-struct Room {
-    // In order of entry.
-    members: Vec<Member>,
-    last_speech: Micros,
-}
-
-#[derive(Debug)]
-struct Member {
-    session: SessionId,
-    participant: ParticipantId,
-    name: Option<ShortText>,
-    preferred: Option<Lang>,
-    // Whose own voice it wants or does not want to hear; others it hears.
-    voices: BTreeMap<SessionId, bool>,
-    joined_at: ShortText,
+    id: InstanceId,
+    wrong_codes: u32,
+    pub(super) desk: Desk,
+    pub(super) book: Book,
+    out: Out,
+    told: Vec<Told>,
+    // To whom something could not be sent: all is told anew.
+    behind: BTreeSet<InstanceId>,
+    next_try: Micros,
 }
 
 impl Rooms {
-    pub(super) fn new(limits: RoomLimits) -> Self {
-        Self { limits, rooms: BTreeMap::new(), next_scan: Micros::NEVER }
+    /// `alone`: no other instance can own a room.
+    pub(super) fn new(id: InstanceId, limits: RoomLimits, alone: bool) -> Self {
+        let report = Micros(limits.scan.as_micros() as u64 / 2);
+        let mut rooms = Self {
+            id,
+            wrong_codes: limits.wrong_codes,
+            desk: Desk::new(id, report),
+            book: Book::new(limits),
+            out: Out::new(),
+            told: Vec::new(),
+            behind: BTreeSet::new(),
+            next_try: Micros::NEVER,
+        };
+        if alone {
+            let all: Vec<_> = (0..SHARDS).map(|shard| (shard, 0)).collect();
+            rooms.hold(Micros::ZERO, &all, Micros::NEVER, &BTreeSet::new());
+        }
+        rooms
     }
 
-    pub(super) fn next_scan(&self) -> Micros {
-        self.next_scan
+    /// These shards are owned here until then.
+    fn hold(
+        &mut self,
+        now: Micros,
+        held: &[(u16, u64)],
+        until: Micros,
+        others: &BTreeSet<InstanceId>,
+    ) {
+        self.book.hold(now, held, until, others);
+        self.desk.hear_owner(now, self.id, held, &mut self.out);
+        for &to in others {
+            self.announce(to);
+        }
+    }
+
+    fn announce(&mut self, to: InstanceId) {
+        let shards = self.book.shards();
+        if !shards.is_empty() {
+            self.out.push((to, RoomMessage::Owns { shards }));
+        }
+    }
+
+    /// Tells an instance all that it may have missed.
+    fn tell_all(&mut self, now: Micros, to: InstanceId) {
+        self.announce(to);
+        self.desk.state(now, to, &mut self.out);
+        self.book.tell_again(now, to, &mut self.out);
+    }
+
+    /// Takes what an instance says, this one included. `start`: where to look for a free code.
+    fn take(&mut self, now: Micros, from: InstanceId, message: RoomMessage, start: u32) {
+        let Self { desk, book, out, told, .. } = self;
+        match message {
+            RoomMessage::Enter { code, member } => {
+                if home(member.session) == from {
+                    book.enter(now, code, member, start, out);
+                }
+            }
+            RoomMessage::Here(here) => book.hear(now, from, here, out),
+            RoomMessage::Stated { shard, token, rooms } => {
+                book.stated(now, from, (shard, token), &rooms, out);
+            }
+            RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, out),
+            message => desk.take(now, from, message, out, told),
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Micros {
+        self.next_try.min(self.desk.next_deadline()).min(self.book.next_deadline())
+    }
+
+    /// Whether a session's socket is at this instance.
+    pub(super) fn is_here(&self, session: SessionId) -> bool {
+        home(session) == self.id
     }
 
     /// The other members who want to hear this language, in order of entry.
     pub(super) fn listeners(&self, room: u32, speaker: SessionId, tgt: Lang) -> Vec<SessionId> {
-        let members = self.rooms.get(&room).map_or(&[][..], |room| &room.members);
         let listens = |member: &&Member| member.session != speaker && member.preferred == Some(tgt);
-        members.iter().filter(listens).map(|member| member.session).collect()
+        self.desk.members(room).iter().filter(listens).map(|member| member.session).collect()
     }
 
     /// What an utterance of this speaker needs: a job per distinct language of the other members,
     /// else the speaker's own.
     pub(super) fn setup(&self, room: Option<u32>, speaker: SessionId, own: Needs) -> Setup {
-        let members = room.and_then(|room| self.rooms.get(&room)).map_or(&[][..], |r| &r.members);
+        let members = room.map_or(&[][..], |room| self.desk.members(room));
         let mut targets = Vec::new();
         for member in members.iter().filter(|member| member.session != speaker) {
             let Some(tgt) = member.preferred else { continue };
@@ -73,132 +131,74 @@ impl Rooms {
     }
 
     pub(super) fn spoke(&mut self, room: Option<u32>, now: Micros) {
-        if let Some(room) = room.and_then(|room| self.rooms.get_mut(&room)) {
-            room.last_speech = now;
+        if let Some(room) = room {
+            self.desk.spoke(now, room, &mut self.out);
         }
-    }
-
-    /// The first free code from `start` on.
-    fn free_code(&self, start: u32) -> Option<u32> {
-        let (lowest, count) = wire::ROOM_CODES;
-        let full = self.rooms.len() >= self.limits.rooms.min(count as usize / 2);
-        let mut codes = (0..count).map(|n| lowest + (start + n) % count);
-        if full { None } else { codes.find(|code| !self.rooms.contains_key(code)) }
-    }
-}
-
-impl Room {
-    fn has_place_for(&self, newcomer: &Newcomer, limits: &RoomLimits) -> Result<(), String> {
-        let most = limits.members.min(ENTRIES);
-        if self.members.len() >= most {
-            return Err(format!("the room has {most} members, which is the limit"));
-        }
-        let mut languages: Vec<_> = self.members.iter().filter_map(|m| m.preferred).collect();
-        languages.sort_unstable();
-        languages.dedup();
-        match newcomer.preferred {
-            Some(wanted) if languages.len() >= TARGETS_MAX && !languages.contains(&wanted) => {
-                Err(format!("the room hears {TARGETS_MAX} languages, which is the limit"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn listed(&self, code: u32) -> RoomMembers {
-        let members = self.members.iter().map(|member| {
-            let voices = member.voices.iter();
-            let voices = voices.map(|(&of, &hears)| (wire::session_id(of), hears)).collect();
-            RoomMember {
-                participant_id: member.participant.clone(),
-                session_id: wire::session_id(member.session),
-                display_name: member.name.clone(),
-                preferred_lang: member.preferred.map(wire::language),
-                raw_voice_preferences: Map::new(voices).ok().filter(|voices| !voices.is_empty()),
-                joined_at: member.joined_at.clone(),
-            }
-        });
-        let members = List::new(members.collect()).expect("a room has fewer members");
-        RoomMembers { room_code: wire::room_code(code), members }
     }
 }
 
 impl Hub {
     pub(super) fn take_room_request(&mut self, session: SessionId, request: RoomRequest) {
         let done = match request {
-            RoomRequest::Create(newcomer) => self.create_room(session, newcomer),
-            RoomRequest::Join(code, newcomer) => self.join_room(session, code, newcomer),
+            RoomRequest::Create(newcomer) => self.enter_room(session, None, newcomer),
+            RoomRequest::Join(Some(code), newcomer) => {
+                self.enter_room(session, Some(code), newcomer)
+            }
+            RoomRequest::Join(None, _) => {
+                self.is_in_no_room(session).and_then(|()| Err(no_such_room()))
+            }
             RoomRequest::Leave(code) => self.leave_room(session, code),
             RoomRequest::Voice { room, of, hears } => self.prefer_voice(session, room, of, hears),
         };
-        if let Err((code, message)) = done {
-            let error = RoomError { code, message: Some(Note::cut(&message)) };
-            self.sessions.send(session, Outgoing::Text(text!(ToSession, error)));
+        if let Err(refused) = done {
+            self.refuse_room(session, refused);
         }
+        self.settle_rooms();
     }
 
-    fn create_room(&mut self, session: SessionId, newcomer: Newcomer) -> Result<(), Refused> {
-        self.is_in_no_room(session)?;
-        let start = self.words.below(wire::ROOM_CODES.1);
-        let code = self.rooms.free_code(start).ok_or_else(|| {
-            let message = "as many rooms are open as are allowed: try again later";
-            (RoomErrorCode::InternalError, message.to_owned())
-        })?;
-        let room_id = RoomId::new(&self.words.uuid()).ok();
-        let now = self.clock.now();
-        self.rooms.rooms.insert(code, Room { members: Vec::new(), last_speech: now });
-        let scan = Micros(self.rooms.limits.scan.as_micros() as u64);
-        self.rooms.next_scan = self.rooms.next_scan.min(now + scan);
-        let ack = RoomCreateAck { room_code: wire::room_code(code), room_id };
-        self.sessions.send(session, Outgoing::Text(text!(ToSession, ack)));
-        self.enter(session, code, newcomer);
-        Ok(())
+    fn refuse_room(&mut self, session: SessionId, (code, why): Refused) {
+        // Whoever tries codes by the thousand is guessing.
+        if code == RoomErrorCode::RoomNotFound
+            && self.sessions.room(session).is_none()
+            && self.sessions.guessed_wrong(session) > self.rooms.wrong_codes
+        {
+            self.sessions.send(session, Outgoing::Close(CloseCode::PolicyViolation));
+        }
+        let error = RoomError { code, message: Some(Note::cut(&why)) };
+        self.sessions.send(session, Outgoing::Text(text!(ToSession, error)));
     }
 
-    fn join_room(
+    /// Enters the room of a code, or a new one.
+    fn enter_room(
         &mut self,
         session: SessionId,
         code: Option<u32>,
         newcomer: Newcomer,
     ) -> Result<(), Refused> {
         self.is_in_no_room(session)?;
-        let room = code.and_then(|code| Some((code, self.rooms.rooms.get(&code)?)));
-        let Some((code, room)) = room else {
-            // Whoever tries codes by the thousand is guessing.
-            if self.sessions.guessed_wrong(session) > self.rooms.limits.wrong_codes {
-                self.sessions.send(session, Outgoing::Close(CloseCode::PolicyViolation));
-            }
-            let message = "no room has this code: ask a member for it".to_owned();
-            return Err((RoomErrorCode::RoomNotFound, message));
-        };
-        room.has_place_for(&newcomer, &self.rooms.limits)
-            .map_err(|message| (RoomErrorCode::InternalError, message))?;
-        self.enter(session, code, newcomer);
-        Ok(())
-    }
-
-    fn is_in_no_room(&self, session: SessionId) -> Result<(), Refused> {
-        match self.sessions.room(session) {
-            Some(code) => {
-                let message = format!("the session is in room {code}: leave it first");
-                Err((RoomErrorCode::AlreadyInRoom, message))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn enter(&mut self, session: SessionId, code: u32, newcomer: Newcomer) {
-        let participant = ParticipantId::new(&self.words.uuid()).expect("a UUID is allowed");
-        let Some(room) = self.rooms.rooms.get_mut(&code) else { return };
-        room.members.push(Member {
+        let member = Member {
             session,
-            participant,
+            participant: ParticipantId::new(&self.words.uuid()).expect("a UUID is allowed"),
             name: newcomer.name,
             preferred: newcomer.preferred,
             voices: BTreeMap::new(),
             joined_at: ShortText::cut(&rfc3339()),
-        });
-        self.sessions.set_room(session, Some(code));
-        self.membership_changed(code);
+        };
+        let now = self.clock.now();
+        let Rooms { desk, out, .. } = &mut self.rooms;
+        desk.enter(now, code, member, out);
+        Ok(())
+    }
+
+    fn is_in_no_room(&self, session: SessionId) -> Result<(), Refused> {
+        let message = match self.sessions.room(session) {
+            Some(code) => format!("the session is in room {code}: leave it first"),
+            None if self.rooms.desk.is_asking(session) => {
+                "the session is about to enter a room".to_owned()
+            }
+            None => return Ok(()),
+        };
+        Err((RoomErrorCode::AlreadyInRoom, message))
     }
 
     fn leave_room(&mut self, session: SessionId, code: Option<u32>) -> Result<(), Refused> {
@@ -211,17 +211,11 @@ impl Hub {
 
     /// Takes a member out; what it said before still goes to the others.
     pub(super) fn drop_member(&mut self, session: SessionId) {
-        let Some(code) = self.sessions.room(session) else { return };
-        let Some(room) = self.rooms.rooms.get_mut(&code) else { return };
-        room.members.retain(|member| member.session != session);
-        for member in &mut room.members {
-            member.voices.remove(&session);
-        }
-        if room.members.is_empty() {
-            self.rooms.rooms.remove(&code);
-        } else {
-            self.membership_changed(code);
-        }
+        let now = self.clock.now();
+        let code = self.sessions.room(session);
+        let Rooms { desk, out, .. } = &mut self.rooms;
+        desk.leave(now, session, code, out);
+        self.settle_rooms();
     }
 
     fn prefer_voice(
@@ -232,20 +226,13 @@ impl Hub {
         hears: bool,
     ) -> Result<(), Refused> {
         let code = self.is_in(session, code)?;
-        let room = self.rooms.rooms.get_mut(&code);
-        let member = room.and_then(|room| {
-            let of = of.filter(|of| room.members.iter().any(|member| member.session == *of))?;
-            let own = room.members.iter_mut().find(|member| member.session == session)?;
-            Some((own, of))
-        });
-        let Some((member, of)) = member else {
-            let message = "target_session_id is not in the room".to_owned();
-            return Err((RoomErrorCode::InternalError, message));
-        };
-        if member.voices.insert(of, hears) != Some(hears) {
-            self.list_members(code);
+        let now = self.clock.now();
+        let Rooms { desk, out, .. } = &mut self.rooms;
+        if of.is_some_and(|of| desk.prefer(now, code, session, (of, hears), out)) {
+            return Ok(());
         }
-        Ok(())
+        let message = "target_session_id is not in the room".to_owned();
+        Err((RoomErrorCode::InternalError, message))
     }
 
     fn is_in(&self, session: SessionId, code: Option<u32>) -> Result<u32, Refused> {
@@ -255,21 +242,99 @@ impl Hub {
         })
     }
 
-    /// All are told who is there, and speak for whoever is there.
-    fn membership_changed(&mut self, code: u32) {
-        self.list_members(code);
-        let Some(room) = self.rooms.rooms.get(&code) else { return };
-        let members: Vec<_> = room.members.iter().map(|member| member.session).collect();
-        for member in members {
-            self.speaks_for(member);
+    /// Another instance says something of a room.
+    pub(super) fn take_room_message(&mut self, from: InstanceId, message: RoomMessage) {
+        let start = self.words.below(wire::ROOM_CODES.1);
+        self.rooms.take(self.clock.now(), from, message, start);
+        self.settle_rooms();
+    }
+
+    /// These shards are this instance's until then.
+    pub(super) fn hold_shards(&mut self, held: &[(u16, u64)], until: Micros) {
+        let others = self.abroad.as_ref().map(|abroad| abroad.linked()).unwrap_or_default();
+        self.rooms.hold(self.clock.now(), held, until, &others);
+        self.settle_rooms();
+    }
+
+    /// A link to an instance is there: what was on its way over another one may be lost.
+    pub(super) fn tell_rooms_again(&mut self, to: InstanceId) {
+        self.rooms.tell_all(self.clock.now(), to);
+        self.settle_rooms();
+    }
+
+    /// Others may have taken this instance for gone, and its members with it.
+    pub(super) fn tell_rooms_to_all(&mut self) {
+        let linked = self.abroad.as_ref().map(|abroad| abroad.linked()).unwrap_or_default();
+        for to in linked {
+            self.rooms.tell_all(self.clock.now(), to);
+        }
+        self.settle_rooms();
+    }
+
+    /// An instance is gone, and its members.
+    pub(super) fn lose_members_of(&mut self, gone: InstanceId) {
+        let now = self.clock.now();
+        let Rooms { book, out, behind, .. } = &mut self.rooms;
+        book.lose(now, gone, out);
+        behind.remove(&gone);
+        self.settle_rooms();
+    }
+
+    /// Sends what is to be sent and tells what is to be told, until nothing is left.
+    pub(super) fn settle_rooms(&mut self) {
+        loop {
+            for told in std::mem::take(&mut self.rooms.told) {
+                self.tell_room(told);
+            }
+            if self.rooms.out.is_empty() {
+                return;
+            }
+            for (to, message) in std::mem::take(&mut self.rooms.out) {
+                if to == self.rooms.id {
+                    let start = self.words.below(wire::ROOM_CODES.1);
+                    self.rooms.take(self.clock.now(), to, message, start);
+                    continue;
+                }
+                let parcel = ToInstance::Parcel(Parcel::Room(Box::new(message)));
+                if !self.abroad.as_ref().is_some_and(|abroad| abroad.send(to, parcel)) {
+                    self.rooms.behind.insert(to);
+                    self.rooms.next_try = self.rooms.next_try.min(self.clock.now() + LOOK);
+                }
+            }
         }
     }
 
-    fn list_members(&self, code: u32) {
-        let Some(room) = self.rooms.rooms.get(&code) else { return };
-        let listed = text!(ToSession, room.listed(code));
-        for member in &room.members {
-            self.sessions.send(member.session, Outgoing::Text(listed.clone()));
+    fn tell_room(&mut self, told: Told) {
+        match told {
+            Told::Entered { session, code, id, opened } => {
+                self.sessions.set_room(session, Some(code));
+                if opened {
+                    let room_code = wire::room_code(code);
+                    let ack = RoomCreateAck { room_code, room_id: Some(id) };
+                    self.sessions.send(session, Outgoing::Text(text!(ToSession, ack)));
+                }
+            }
+            Told::Refused { session, code, why } => self.refuse_room(session, (code, why)),
+            Told::Changed(code) => self.membership_changed(code),
+            Told::Closed { code, sessions } => {
+                let message = Note::cut("nobody spoke for long: the room is closed");
+                let expired = RoomExpired { room_code: wire::room_code(code), message };
+                let expired = text!(ToSession, expired);
+                for session in sessions {
+                    self.sessions.send(session, Outgoing::Text(expired.clone()));
+                    self.sessions.set_room(session, None);
+                    self.speaks_for(session);
+                }
+            }
+        }
+    }
+
+    /// All of this instance are told who is there, and speak for whoever is there.
+    fn membership_changed(&mut self, code: u32) {
+        let listed = text!(ToSession, listed(code, self.rooms.desk.members(code)));
+        for member in self.rooms.desk.own(code).collect::<Vec<_>>() {
+            self.sessions.send(member, Outgoing::Text(listed.clone()));
+            self.speaks_for(member);
         }
     }
 
@@ -282,36 +347,70 @@ impl Hub {
     /// Hands a signal on unread, unless its receiver is elsewhere, reads too slowly, or does not
     /// want to hear the sender; the sender is not told which.
     pub(super) fn relay_signal(&self, signal: Signal) {
-        let Signal { from, room, to, message } = signal;
-        let members = self.rooms.rooms.get(&room).map_or(&[][..], |room| &room.members);
+        let Signal { from, room, to, .. } = signal;
+        let members = self.rooms.desk.members(room);
         let is_in = |session| members.iter().find(|member| member.session == session);
-        if let (Some(_), Some(receiver)) = (is_in(from), is_in(to))
-            && receiver.voices.get(&from) != Some(&false)
-        {
+        let (Some(_), Some(receiver)) = (is_in(from), is_in(to)) else { return };
+        if receiver.voices.get(&from.0) == Some(&false) {
+            return;
+        }
+        if self.rooms.is_here(to) {
+            self.hand_signal(signal);
+        } else if let Some(abroad) = &self.abroad {
+            abroad.send(home(to), ToInstance::Parcel(Parcel::Signal(Box::new(signal))));
+        }
+    }
+
+    /// A signal for a member of this instance.
+    pub(super) fn hand_signal(&self, Signal { room, to, message, .. }: Signal) {
+        if self.sessions.room(to) == Some(room) {
             self.sessions.offer(to, Outgoing::Text(message));
         }
     }
 
-    /// Closes the rooms in which nobody spoke for long.
-    pub(super) fn expire_rooms(&mut self) {
+    /// Opens and closes rooms whose time has come, and tells anew what was not told.
+    pub(super) fn look_at_rooms(&mut self) {
         let now = self.clock.now();
-        let micros = |span: std::time::Duration| Micros(span.as_micros() as u64);
-        let (idle, scan) = (micros(self.rooms.limits.idle), micros(self.rooms.limits.scan));
-        let quiet = self.rooms.rooms.iter().filter(|(_, room)| now - room.last_speech >= idle);
-        let quiet: Vec<u32> = quiet.map(|(&code, _)| code).collect();
-        for code in quiet {
-            let Some(room) = self.rooms.rooms.remove(&code) else { continue };
-            let message = Note::cut("nobody spoke for long: the room is closed");
-            let expired = RoomExpired { room_code: wire::room_code(code), message };
-            let expired = text!(ToSession, expired);
-            for member in room.members {
-                self.sessions.send(member.session, Outgoing::Text(expired.clone()));
-                self.sessions.set_room(member.session, None);
-                self.speaks_for(member.session);
+        if now < self.rooms.next_deadline() {
+            return;
+        }
+        let Rooms { desk, book, out, told, behind, next_try, .. } = &mut self.rooms;
+        book.tick(now, out);
+        desk.tick(now, out, told);
+        if *next_try <= now {
+            *next_try = Micros::NEVER;
+            for to in std::mem::take(behind) {
+                // One that is not linked is told when it is.
+                if self.abroad.as_ref().is_some_and(|abroad| abroad.linked().contains(&to)) {
+                    self.rooms.tell_all(now, to);
+                }
             }
         }
-        self.rooms.next_scan = if self.rooms.rooms.is_empty() { Micros::NEVER } else { now + scan };
+        self.settle_rooms();
     }
+}
+
+fn no_such_room() -> Refused {
+    (RoomErrorCode::RoomNotFound, "no room has this code: ask a member for it".to_owned())
+}
+
+fn listed(code: u32, members: &[Member]) -> RoomMembers {
+    let members = members.iter().map(|member| {
+        let voices = member.voices.iter();
+        let voices = voices.map(|(&of, &hears)| (wire::session_id(SessionId(of)), hears)).collect();
+        RoomMember {
+            participant_id: member.participant.clone(),
+            session_id: wire::session_id(member.session),
+            display_name: member.name.clone(),
+            preferred_lang: member.preferred.map(wire::language),
+            raw_voice_preferences: Map::new(voices).ok().filter(|voices| !voices.is_empty()),
+            joined_at: member.joined_at.clone(),
+        }
+    });
+    // An owner of another version may allow more; then only the first are shown.
+    let members = members.take(lingua_protocol::limits::ENTRIES).collect();
+    let members = List::new(members).expect("no more than may be");
+    RoomMembers { room_code: wire::room_code(code), members }
 }
 
 type Refused = (RoomErrorCode, String);

@@ -1,23 +1,31 @@
-//! What one instance at a time does for all: clearing up after those who are gone, and putting the
-//! figures of all together. Each is a duty.
+//! What one instance at a time does for all: clearing up after those who are gone, putting the
+//! figures of all together, and owning a shard of rooms. Each is a duty.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lingua_core::claim::{ClaimConfig, DutyId, Token};
 use lingua_core::{InstanceId, Micros};
-use lingua_duties::{Keeper, Rules, Work};
+use lingua_duties::{Keeper, Order, Rules, Status, Work};
 use lingua_store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tracing::warn;
 
+use crate::clock::Clock;
+use crate::event::Event;
 use crate::instances::post::Post;
-use crate::instances::{page, presence};
+use crate::instances::{Shared, page, presence};
+use crate::rooms::SHARDS;
 
 /// Clearing up after instances that are gone.
 const SWEEP: DutyId = DutyId(0);
 /// Putting the figures of all instances together.
 const AGGREGATE: DutyId = DutyId(1);
+
+/// Owning the first shard of rooms; the others follow.
+const ROOMS: u32 = 16;
 
 /// Whoever holds a duty and dies is followed after so long.
 const LEASE: Micros = Micros::secs(6);
@@ -25,8 +33,52 @@ const LEASE: Micros = Micros::secs(6);
 const WATCH: Duration = Duration::from_secs(5);
 /// Until then it is known who has been cleared up.
 const SETTLED: Duration = Duration::from_secs(2);
-/// Where there is nothing to be done here: duties of another version, an instance that ends.
+/// Where nothing is to be done at times: shards of rooms, duties of another version, an instance
+/// that ends.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// A duty, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chore(pub(crate) DutyId);
+
+impl fmt::Display for Chore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0, self.shard()) {
+            (SWEEP, _) => f.write_str("sweep"),
+            (AGGREGATE, _) => f.write_str("aggregate"),
+            (_, Some(shard)) => write!(f, "rooms-{shard}"),
+            (DutyId(other), None) => write!(f, "duty-{other}"),
+        }
+    }
+}
+
+/// A text that names no duty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no duty has this name: sweep, aggregate and rooms-0 to rooms-{last} are", last = SHARDS - 1)]
+pub(crate) struct ChoreError;
+
+impl FromStr for Chore {
+    type Err = ChoreError;
+
+    fn from_str(name: &str) -> Result<Self, ChoreError> {
+        let all = duties().into_iter().map(Self);
+        all.into_iter().find(|chore| chore.to_string() == name).ok_or(ChoreError)
+    }
+}
+
+impl Chore {
+    /// The shard of rooms that it is.
+    fn shard(self) -> Option<u16> {
+        let shard = u16::try_from(self.0.0.checked_sub(ROOMS)?).ok()?;
+        (shard < SHARDS).then_some(shard)
+    }
+}
+
+/// All duties that there must be.
+fn duties() -> Vec<DutyId> {
+    let rooms = (0..SHARDS).map(|shard| DutyId(ROOMS + u32::from(shard)));
+    [SWEEP, AGGREGATE].into_iter().chain(rooms).collect()
+}
 
 struct Chores {
     post: Post,
@@ -62,16 +114,50 @@ impl Work for Chores {
     }
 }
 
-/// Takes part in the duties until it is aborted. `gone`: who is to be cleared up after, as far as
-/// this instance can judge.
-pub(super) async fn share(post: Post, gone: watch::Receiver<Vec<InstanceId>>, every: Duration) {
+/// Takes part in the duties until it is aborted or ordered to leave. `gone`: who is to be cleared up
+/// after, as far as this instance can judge.
+pub(super) async fn share(
+    post: Post,
+    gone: watch::Receiver<Vec<InstanceId>>,
+    every: Duration,
+    orders: mpsc::Receiver<Order>,
+    hub: mpsc::Sender<Event>,
+) {
+    let clock = post.clock;
     let (store, id): (Store, InstanceId) = (post.store.clone(), post.id);
     let rules = Rules {
         claim: ClaimConfig { lease: LEASE, ..ClaimConfig::new(id) },
-        duties: vec![SWEEP, AGGREGATE],
+        duties: duties(),
         seed: id.0.into(),
     };
-    let (keeper, _) = Keeper::new(store, Chores { post, gone, every }, rules);
-    let (_orders, ordered) = mpsc::channel(1);
-    keeper.run(ordered).await;
+    let (keeper, status) = Keeper::new(store, Chores { post, gone, every }, rules);
+    tokio::join!(keeper.run(orders), tell_shards(status, clock, hub));
+}
+
+/// Tells the hub which shards of rooms are held, and until when, whenever that changes.
+async fn tell_shards(mut status: watch::Receiver<Status>, clock: Clock, hub: mpsc::Sender<Event>) {
+    while status.changed().await.is_ok() {
+        let Status { held, until } = status.borrow_and_update().clone();
+        let held = held.iter().filter_map(|&(duty, token)| Some((Chore(duty).shard()?, token.0)));
+        let held = held.collect();
+        let until = until.map_or(Micros::ZERO, |until| clock.at(until));
+        if hub.send(Event::Shared(Shared::Shards { held, until })).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        for duty in duties() {
+            assert_eq!(Chore(duty).to_string().parse(), Ok(Chore(duty)));
+        }
+        for bad in ["", "rooms-", "rooms-64", "rooms-07", "duty-5", "sweep "] {
+            assert_eq!(bad.parse::<Chore>(), Err(ChoreError), "{bad}");
+        }
+    }
 }

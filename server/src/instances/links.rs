@@ -88,8 +88,9 @@ async fn keep(
         if let Some(mut stream) = dialer.connect(&address).await {
             if !up {
                 info!(instance = from, to = to.0, "linked to an instance");
-                dialer.tell(Shared::Link { to, up: true }).await;
             }
+            // Also where it was gone too shortly to be called down: what was under way may be lost.
+            dialer.tell(Shared::Link { to, up: true }).await;
             (up, told) = (true, false);
             if forward(&mut stream, &mut parcels).await {
                 let _ = timeout(WRITE, stream.close(None)).await;

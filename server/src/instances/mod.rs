@@ -19,6 +19,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use lingua_core::instance::Routed;
 use lingua_core::{InstanceId, Micros, Snapshot};
+use lingua_duties::Order;
 use lingua_store::{Inbox, Layout, Member, Replied, Store, StoreClock, StoreConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +34,7 @@ use crate::hub::{Abroad, Home, Remote};
 use crate::{Config, ServeError};
 use post::Post;
 
+pub(crate) use chores::{Chore, ChoreError};
 pub(crate) use links::{Caller, Dialer, FRAME_BYTES, receive};
 pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
 pub(crate) use standing::Standing;
@@ -79,6 +81,8 @@ pub(crate) enum Shared {
     Header(Box<Routed>),
     /// What belongs to one.
     Parcel { from: InstanceId, parcel: Box<Parcel> },
+    /// Shards of rooms that this instance owns, by these tokens, until then.
+    Shards { held: Vec<(u16, u64)>, until: Micros },
     /// A message that could not be posted.
     NotPosted(Box<Routed>),
 }
@@ -226,6 +230,7 @@ impl Joined {
         self,
         hub: mpsc::Sender<Event>,
         outbound: Outbound,
+        orders: mpsc::Receiver<Order>,
         (every, own, page): Figures,
     ) -> JoinSet<()> {
         let post = Post {
@@ -242,7 +247,7 @@ impl Joined {
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
         tasks.spawn(post.clone().run(outbound, hub.clone()));
         let (gone, cleared) = watch::channel(Vec::new());
-        tasks.spawn(chores::share(post.clone(), cleared, every));
+        tasks.spawn(chores::share(post.clone(), cleared, every, orders, hub.clone()));
         tasks.spawn(page::keep(self.store.clone(), self.id, every, own, page));
         tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {

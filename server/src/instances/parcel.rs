@@ -7,8 +7,9 @@ use lingua_core::{LeaseId, NodeRef, SessionId};
 use lingua_protocol::{ErrorCode, ToNode};
 use serde::{Deserialize, Serialize};
 
-use crate::event::JobForNode;
+use crate::event::{JobForNode, Signal};
 use crate::instances::header::{JobName, NodeName, Outcome, job, job_name, node, node_name};
+use crate::rooms::RoomMessage;
 use crate::sockets;
 
 /// Longest start of a parcel, in which its parts are named.
@@ -25,6 +26,12 @@ pub(crate) enum Parcel {
     Partial { job: JobId, session: SessionId, index: u32, messages: [Utf8Bytes; 2] },
     /// To a job's origin: what its node said, ready for the client.
     Answer(Box<AnswerParcel>),
+    /// What instances say of rooms.
+    Room(Box<RoomMessage>),
+    /// To members of a room: what another one has said, ready for them.
+    Heard { room: u32, sessions: Vec<SessionId>, message: Utf8Bytes },
+    /// To a member of a room, from another one.
+    Signal(Box<Signal>),
 }
 
 /// A node's answer to a job of another instance.
@@ -55,6 +62,9 @@ enum Head {
     Dispatched { job: JobName, attempt: u32, node: NodeName },
     Partial { job: JobName, session: u64, index: u32 },
     Answer(AnswerHead),
+    Room,
+    Heard { room: u32, sessions: Vec<u64> },
+    Signal { from: u64, room: u32, to: u64 },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -106,6 +116,18 @@ impl Parcel {
                 let head = Head::Partial { job: job_name(job), session: session.0, index };
                 (head, messages.into())
             }
+            Self::Room(message) => {
+                let message = serde_json::to_string(&message).expect("string keys into memory");
+                (Head::Room, vec![message.into()])
+            }
+            Self::Heard { room, sessions, message } => {
+                let sessions = sessions.into_iter().map(|session| session.0).collect();
+                (Head::Heard { room, sessions }, vec![message])
+            }
+            Self::Signal(signal) => {
+                let Signal { from, room, to, message } = *signal;
+                (Head::Signal { from: from.0, room, to: to.0 }, vec![message])
+            }
             Self::Answer(answer) => {
                 let translated = answer.translation.is_some();
                 let head = AnswerHead {
@@ -147,6 +169,20 @@ impl Parcel {
                 let (job, session) = (job(name), SessionId(session));
                 let messages = parts.try_into().ok()?;
                 Some(Self::Partial { job, session, index, messages })
+            }
+            Head::Room => {
+                let [message] = parts.try_into().ok()?;
+                serde_json::from_str(&message).ok().map(|message| Self::Room(Box::new(message)))
+            }
+            Head::Heard { room, sessions } => {
+                let [message] = parts.try_into().ok()?;
+                let sessions = sessions.into_iter().map(SessionId).collect();
+                Some(Self::Heard { room, sessions, message })
+            }
+            Head::Signal { from, room, to } => {
+                let [message] = parts.try_into().ok()?;
+                let (from, to) = (SessionId(from), SessionId(to));
+                Some(Self::Signal(Box::new(Signal { from, room, to, message })))
             }
             Head::Answer(head) => {
                 let translation = if head.translated { Some(parts.pop()?) } else { None };
