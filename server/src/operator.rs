@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use lingua_core::{Micros, Op, Reply, StateConfig};
+use lingua_core::claim::{self, Holder};
+use lingua_core::{InstanceId, Micros, Op, Reply, StateConfig};
 use lingua_store::{Layout, Store, StoreClock, StoreConfig, StoreError};
 
 use crate::RedisConfig;
+use crate::instances::Chore;
 
 /// Longest wait for the store.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -16,6 +18,12 @@ pub enum OperatorError {
     /// The store cannot be served.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// No such instance is a member.
+    #[error("no instance {0} takes part in the duties: `lingua redis duties` lists those that do")]
+    NoInstance(u16),
+    /// Another instance is on the drain list.
+    #[error("instance {0} is on the drain list: end that first, or add --force")]
+    Draining(u16),
     /// No such node is registered.
     #[error("no node {0:?} is registered: `lingua redis stats` shows how many are")]
     NoNode(String),
@@ -121,6 +129,56 @@ impl Operator {
             lines.push(("memory".to_owned(), format!("{:.1} MiB", bytes as f64 / 1_048_576.0)));
         }
         Ok(lines)
+    }
+
+    /// The duties among instances, a line each: name and holder; then the instances.
+    ///
+    /// # Errors
+    /// The store did not answer as it should.
+    pub async fn duties(&self) -> Result<Vec<(String, String)>, OperatorError> {
+        let reply = self.0.duty(Micros::ZERO, &claim::Op::Look(claim::Cause::Tick)).await?;
+        let claim::Reply::View(_, view) = reply else { return Ok(Vec::new()) };
+        let mut lines = Vec::new();
+        for &(duty, holder) in &view.duties {
+            let value = match holder {
+                Some(Holder { instance, token }) => {
+                    format!("instance {}, token {}", instance.0, token.0)
+                }
+                None => "nobody".to_owned(),
+            };
+            lines.push((Chore(duty).to_string(), value));
+        }
+        for member in &view.members {
+            let id = member.membership.instance;
+            let held =
+                |(_, holder): &&(_, Option<Holder>)| holder.is_some_and(|h| h.instance == id);
+            let held = view.duties.iter().filter(held).count();
+            let drains = if member.draining { ", on the drain list" } else { "" };
+            lines.push((format!("instance {}", id.0), format!("holds {held}{drains}")));
+        }
+        Ok(lines)
+    }
+
+    /// An instance hands its duties over and takes no others, or takes some again.
+    ///
+    /// # Errors
+    /// There is no such instance, another one drains, or the store did not answer as it should.
+    pub async fn drain_instance(
+        &self,
+        id: u16,
+        draining: bool,
+        force: bool,
+    ) -> Result<(), OperatorError> {
+        let instance = InstanceId(id);
+        let op = match draining {
+            true => claim::Op::Drain { instance, force },
+            false => claim::Op::EndDrain(instance),
+        };
+        match self.0.duty(Micros::ZERO, &op).await? {
+            claim::Reply::Draining(other) => Err(OperatorError::Draining(other.0)),
+            claim::Reply::Unknown(_) => Err(OperatorError::NoInstance(id)),
+            _ => Ok(()),
+        }
     }
 
     /// A node gets no new jobs, or jobs again, whichever instance holds its socket. It lasts until

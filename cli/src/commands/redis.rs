@@ -33,6 +33,18 @@ pub(crate) fn run(args: &Redis) -> Result<Code, Failure> {
                 }
                 Ok(Code::Fine)
             }
+            RedisCommand::Duties { drain: Some(id), end, force, .. } => {
+                operator.drain_instance(*id, !end, *force).await?;
+                let done = if *end { "takes part again" } else { "hands its duties over" };
+                print(&format!("instance {id} {done}\n"))?;
+                Ok(Code::Fine)
+            }
+            RedisCommand::Duties { drain: None, .. } => {
+                for (name, value) in operator.duties().await? {
+                    print(&format!("{name:<16} {value}\n"))?;
+                }
+                Ok(Code::Fine)
+            }
             RedisCommand::Drain { node, end, .. } => {
                 operator.drain(node, !end).await?;
                 let done = if *end { "gets jobs again" } else { "gets no new jobs" };

@@ -1,7 +1,7 @@
 //! Routes: the sockets, and what is read from the snapshot.
 //!
-//! No request but a socket's and the drain of a node reaches the hub: whatever is asked is answered
-//! from the last snapshot.
+//! No request but a socket's and the drain of a node reaches the hub: what is only asked is answered
+//! from the last snapshot, and a wish about a duty goes to whoever keeps them.
 
 pub(crate) mod api;
 mod pages;
@@ -17,15 +17,18 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Json, Response};
 use axum::{Router, routing::get, routing::put};
+use lingua_core::claim::DutyId;
+use lingua_duties::Order;
 use lingua_protocol::limits::FRAME_BYTES;
 use serde_json::Value;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
 
 use crate::accept::Place;
 use crate::access::{self, Kind};
 use crate::clock::unix_ms;
 use crate::event::Event;
-use crate::instances::{self, Caller, Passphrase};
+use crate::instances::{self, Caller, Chore, Passphrase};
 use crate::snapshot::Snapshot;
 use crate::{Shared, sockets};
 
@@ -46,6 +49,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
         .route("/api/v1/history", get(|state| read(state, api::history)))
         .route("/metrics", get(metrics))
         .route("/api/v1/nodes/{id}/drain", put(drain).delete(undrain))
+        .route("/api/v1/duties/{name}", put(acquire).delete(release))
         .merge(pages::routes())
         .route_layer(from_fn_with_state(shared.clone(), for_the_operator));
     Router::new()
@@ -118,6 +122,32 @@ async fn set_drain(shared: &Shared, id: String, draining: bool) -> StatusCode {
         (Ok(()), Ok(true)) => StatusCode::NO_CONTENT,
         (Ok(()), Ok(false)) => StatusCode::NOT_FOUND,
         _ => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+async fn acquire(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response {
+    order(&shared, &name, Order::Acquire)
+}
+
+async fn release(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response {
+    order(&shared, &name, Order::Release)
+}
+
+/// Whether this instance does a duty: what became of the wish is written to the log.
+fn order(shared: &Shared, name: &str, wish: fn(DutyId) -> Order) -> Response {
+    let chore = match name.parse::<Chore>() {
+        Ok(chore) => chore,
+        Err(error) => return (StatusCode::NOT_FOUND, format!("{error}\n")).into_response(),
+    };
+    match shared.duties.try_send(wish(chore.0)) {
+        Ok(()) => StatusCode::ACCEPTED.into_response(),
+        Err(TrySendError::Full(_)) => {
+            (StatusCode::TOO_MANY_REQUESTS, "too many orders wait: try again\n").into_response()
+        }
+        Err(TrySendError::Closed(_)) => {
+            let why = "this instance shares no store: all duties are its own\n";
+            (StatusCode::CONFLICT, why).into_response()
+        }
     }
 }
 

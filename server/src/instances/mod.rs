@@ -34,7 +34,7 @@ use crate::hub::{Abroad, Home, Remote};
 use crate::{Config, ServeError};
 use post::Post;
 
-pub(crate) use chores::{Chore, ChoreError};
+pub(crate) use chores::Chore;
 pub(crate) use links::{Caller, Dialer, FRAME_BYTES, receive};
 pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
 pub(crate) use standing::Standing;

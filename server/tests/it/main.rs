@@ -18,6 +18,7 @@ mod outages;
 mod peers;
 mod rooms;
 mod shared;
+mod shared_rooms;
 mod signals;
 mod two_way;
 mod utterances;
