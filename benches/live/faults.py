@@ -17,11 +17,13 @@ import json
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
-from house import PROXY, REDIS, ROOT, House, ask, wait_for
+from house import LINGUA, PROXY, REDIS, ROOT, House, ask, wait_for
 
 OUT = ROOT / "out/faults"
 SCENARIO = "scenarios/live/instances.toml"
@@ -50,6 +52,7 @@ class Case:
     dies: bool = False
     # The struck instance stands still: whoever is there is silent for as long.
     freezes: bool = False
+    scenario: str = SCENARIO
 
 
 class Proxy(threading.Thread):
@@ -183,6 +186,27 @@ def cut(refuse):
     return harm
 
 
+def move_rooms(house, case, proxy):
+    """Every shard of rooms goes to another instance, three times; then an instance hands over all
+    that it has, and changes its mind half-way."""
+    until = time.monotonic() + case.lasts
+    for _ in range(3):
+        for shard in range(64):
+            for n in range(INSTANCES):
+                path = f"http://127.0.0.1:{house.port(n)}/api/v1/duties/rooms-{shard}"
+                urllib.request.urlopen(urllib.request.Request(path, method="DELETE")).close()
+        time.sleep(1)
+    drain = [LINGUA, "redis", "duties", "--redis", f"redis://127.0.0.1:{house.port(REDIS)}"]
+    told = subprocess.run(drain, check=True, capture_output=True, text=True).stdout
+    print("  " + "; ".join(line for line in told.splitlines() if line.startswith("instance ")))
+    struck = re.search(r"^instance (\d+) ", told, re.MULTILINE)[1]
+    for more in ([], ["--end"], []):
+        subprocess.run([*drain, "--drain", struck, *more], check=True, stdout=subprocess.DEVNULL)
+        time.sleep(0.2)
+    time.sleep(max(0.0, until - time.monotonic()))
+    return time.time()
+
+
 CASES = {
     "undisturbed": Case("nothing is done", nothing, 10),
     "kill": Case("kill -9 of an instance, started again after 10 s", kill_instance, 10, dies=True),
@@ -194,6 +218,8 @@ CASES = {
                   behind_proxy=True),
     "refuse": Case("an instance's connections to Redis are refused for 40 s", cut(True), 40,
                    behind_proxy=True),
+    "rooms": Case("shards of rooms move from instance to instance", move_rooms, 15,
+                  scenario="scenarios/live/rooms.toml"),
 }
 
 
@@ -201,7 +227,9 @@ def play(name, case, ports, more):
     out = OUT / name
     near = {STRUCK: ports + PROXY} if case.behind_proxy else {}
     house = House(out, ports, INSTANCES, case.cluster, near)
-    allowed = {"skew": 100 if case.lasts > 10 or case.dies else 0}
+    allowed = {}
+    if case.scenario == SCENARIO:
+        allowed["skew"] = 100 if case.lasts > 10 or case.dies else 0
     if case.dies:
         allowed |= {"nodes": 34, "sessions": 334}
     if case.freezes or case.lasts >= 40:
@@ -216,7 +244,7 @@ def play(name, case, ports, more):
         proxy = Proxy(ports + PROXY, ports + REDIS) if case.behind_proxy else None
         house.start_instances()
         begins = int(time.time()) + 8
-        judge = house.load(SCENARIO, "--start-at", str(begins), *settings, *more)
+        judge = house.load(case.scenario, "--start-at", str(begins), *settings, *more)
         time.sleep(begins + AT - time.time())
         cured = case.harm(house, case, proxy) - begins
         judge.wait()

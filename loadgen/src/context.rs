@@ -130,7 +130,7 @@ impl Context {
     }
 
     /// Opens the socket of the peer with this number, at the next instance where its own one does
-    /// not let it in; absent where none does.
+    /// not let it in; absent where none does. Peers with numbers in a row go to different instances.
     pub(crate) async fn open(&self, kind: Kind, number: u32) -> Option<Socket> {
         // The semaphore is never closed.
         let _turn = self.handshakes.acquire().await;

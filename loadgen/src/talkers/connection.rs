@@ -82,7 +82,9 @@ impl Connection {
         let code = self.own.ask(wire::of_session(create), room_code).await?;
         for language in greeting.listeners {
             let pair = Pair { src: greeting.pair.src.clone(), tgt: language.clone() };
-            self.listeners.push(Line::open(context, number, &pair, false).await?);
+            // At other instances than who speaks, where there are several.
+            let place = number.saturating_add(self.listeners.len() as u32 + 1);
+            self.listeners.push(Line::open(context, place, &pair, false).await?);
             let listener = self.listeners.last_mut()?;
             let join = RoomJoin {
                 room_code: code.clone(),
@@ -91,7 +93,10 @@ impl Connection {
             };
             listener.ask(wire::of_session(join), is_in_room).await?;
         }
-        Some(())
+        // Who speaks knows of all of them.
+        let all = 1 + greeting.listeners.len();
+        let told = heard(&mut self.own.socket, |message| lists(message, all));
+        timeout(PATIENCE, told).await.ok().flatten()
     }
 
     /// The next frame of any of its sockets, and whose it is.
@@ -205,14 +210,22 @@ async fn ask<T>(
 ) -> Result<Option<T>, tokio::time::error::Elapsed> {
     let asked = async {
         socket.send(request).await.ok()?;
-        loop {
-            let Message::Text(text) = socket.next().await?.ok()? else { continue };
-            if let Some(answer) = ToSession::parse(text.as_str()).ok().and_then(&mut answer) {
-                return Some(answer);
-            }
-        }
+        heard(socket, &mut answer).await
     };
     timeout(PATIENCE, asked).await
+}
+
+/// Waits for what answers something; absent where the socket closes before.
+async fn heard<T>(
+    socket: &mut Socket,
+    mut answer: impl FnMut(ToSession<'_>) -> Option<T>,
+) -> Option<T> {
+    loop {
+        let Message::Text(text) = socket.next().await?.ok()? else { continue };
+        if let Some(answer) = ToSession::parse(text.as_str()).ok().and_then(&mut answer) {
+            return Some(answer);
+        }
+    }
 }
 
 fn session_id(message: ToSession<'_>) -> Option<Box<str>> {
@@ -227,6 +240,10 @@ fn room_code(message: ToSession<'_>) -> Option<RoomCode> {
         ToSession::RoomCreateAck(ack) => Some(ack.room_code),
         _ => None,
     }
+}
+
+fn lists(message: ToSession<'_>, members: usize) -> Option<()> {
+    matches!(message, ToSession::RoomMembers(told) if told.members.len() >= members).then_some(())
 }
 
 fn is_in_room(message: ToSession<'_>) -> Option<()> {

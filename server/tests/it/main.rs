@@ -16,9 +16,10 @@ mod nodes;
 mod operations;
 mod outages;
 mod peers;
+mod room_moves;
 mod rooms;
 mod shared;
-mod shared_rooms;
+
 mod signals;
 mod two_way;
 mod utterances;
