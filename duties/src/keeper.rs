@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lingua_core::Micros;
 use lingua_core::claim::{
-    ClaimConfig, Claimer, Cx, DutyId, Event, Input, Op, Output, Reply, Token,
+    Cause, ClaimConfig, Claimer, Cx, DutyId, Event, Input, Op, Output, Reply, Token,
 };
+use lingua_core::{InstanceId, Micros};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::sleep;
 use tracing::{error, info, warn};
 
+use crate::surplus::surplus;
 use crate::{Coordinator, Work};
 
 /// Steps that wait for the coordinator; beyond it they count as lost, and ticks repeat them.
@@ -31,6 +32,9 @@ pub struct Rules {
     pub duties: Vec<DutyId>,
     /// Seed of the order in which duties are tried; each instance its own.
     pub seed: u64,
+    /// Whether an instance that holds more than its share gives some to one that holds less. Each
+    /// change of hands is a short while without a holder.
+    pub spreads: bool,
 }
 
 /// An operator's wish.
@@ -66,7 +70,9 @@ pub struct Keeper<C, W> {
     coordinator: C,
     work: Arc<W>,
     claimer: Claimer,
+    instance: InstanceId,
     duties: Vec<DutyId>,
+    spreads: bool,
     start: Instant,
     word: u64,
     steps: Option<mpsc::Sender<Op>>,
@@ -87,8 +93,10 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         let this = Self {
             coordinator,
             work: Arc::new(work),
+            instance: rules.claim.instance,
             claimer: Claimer::new(rules.claim),
             duties: rules.duties,
+            spreads: rules.spreads,
             start: Instant::now(),
             word: rules.seed,
             steps: None,
@@ -145,9 +153,15 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         while asking.join_next().await.is_some() {}
     }
 
-    fn answered(&self, reply: Reply) -> Input {
-        if let Reply::Joined(..) = reply {
-            self.duties.iter().for_each(|&duty| self.ask(Op::Create(duty)));
+    fn answered(&mut self, reply: Reply) -> Input {
+        match &reply {
+            Reply::Joined(..) => self.duties.iter().for_each(|&duty| self.ask(Op::Create(duty))),
+            Reply::View(Cause::Tick, view) if self.spreads => {
+                for duty in surplus(view, self.instance) {
+                    self.handle(Input::Release(duty));
+                }
+            }
+            _ => {}
         }
         Input::Reply(reply)
     }

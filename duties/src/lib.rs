@@ -11,6 +11,7 @@ mod coordinator;
 mod embedded;
 mod keeper;
 mod on_store;
+mod surplus;
 
 pub use coordinator::{Coordinator, Work};
 pub use embedded::Embedded;

@@ -55,7 +55,33 @@ fn rules(instance: u16) -> Rules {
         tick: Micros::millis(200),
         ..ClaimConfig::new(InstanceId(instance))
     };
-    Rules { claim, duties: (0..20).map(DutyId).collect(), seed: instance.into() }
+    Rules { claim, duties: (0..20).map(DutyId).collect(), seed: instance.into(), spreads: false }
+}
+
+#[tokio::test]
+async fn a_newcomer_gets_its_share() {
+    let board = Embedded::default();
+    let mut all = Vec::new();
+    for instance in 1..=3 {
+        let rules = Rules { spreads: true, ..rules(instance) };
+        let (keeper, mut status) = Keeper::new(board.clone(), Count::default(), rules);
+        let (orders, ordered) = mpsc::channel(1);
+        tokio::spawn(keeper.run(ordered));
+        let some = |status: &lingua_duties::Status| !status.held.is_empty();
+        timeout(PATIENCE, status.wait_for(some)).await.unwrap().unwrap();
+        all.push((status, orders));
+    }
+    let even = async {
+        loop {
+            let held = all.iter().map(|(status, _)| status.borrow().held.len());
+            let held: Vec<usize> = held.collect();
+            if held.iter().sum::<usize>() == 20 && held.iter().all(|held| [6, 7].contains(held)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, even).await.unwrap();
 }
 
 #[tokio::test]

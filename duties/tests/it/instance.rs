@@ -59,7 +59,7 @@ async fn instance() {
     let instance = InstanceId(number);
     let work = Counted { store: store.clone(), instance, runs: Arc::new(Mutex::new(runs)) };
     let claim = ClaimConfig { lease: LEASE, tick: TICK, ..ClaimConfig::new(instance) };
-    let rules = Rules { claim, duties: Vec::new(), seed: number.into() };
+    let rules = Rules { claim, duties: Vec::new(), seed: number.into(), spreads: false };
     let (keeper, _) = Keeper::new(store, work, rules);
     let (_orders, ordered) = mpsc::channel(1);
     keeper.run(ordered).await;

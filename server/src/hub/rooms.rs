@@ -144,9 +144,11 @@ impl Hub {
             RoomRequest::Join(Some(code), newcomer) => {
                 self.enter_room(session, Some(code), newcomer)
             }
-            RoomRequest::Join(None, _) => {
-                self.is_in_no_room(session).and_then(|()| Err(no_such_room()))
-            }
+            RoomRequest::Join(None, _) => self.is_in_no_room(session).and_then(|()| {
+                self.guessed_wrong(session);
+                let why = "no room has this code: ask a member for it".to_owned();
+                Err((RoomErrorCode::RoomNotFound, why))
+            }),
             RoomRequest::Leave(code) => self.leave_room(session, code),
             RoomRequest::Voice { room, of, hears } => self.prefer_voice(session, room, of, hears),
         };
@@ -156,14 +158,14 @@ impl Hub {
         self.settle_rooms();
     }
 
-    fn refuse_room(&mut self, session: SessionId, (code, why): Refused) {
-        // Whoever tries codes by the thousand is guessing.
-        if code == RoomErrorCode::RoomNotFound
-            && self.sessions.room(session).is_none()
-            && self.sessions.guessed_wrong(session) > self.rooms.wrong_codes
-        {
+    /// Whoever tries codes by the thousand is guessing.
+    fn guessed_wrong(&self, session: SessionId) {
+        if self.sessions.guessed_wrong(session) > self.rooms.wrong_codes {
             self.sessions.send(session, Outgoing::Close(CloseCode::PolicyViolation));
         }
+    }
+
+    fn refuse_room(&self, session: SessionId, (code, why): Refused) {
         let error = RoomError { code, message: Some(Note::cut(&why)) };
         self.sessions.send(session, Outgoing::Text(text!(ToSession, error)));
     }
@@ -314,7 +316,12 @@ impl Hub {
                     self.sessions.send(session, Outgoing::Text(text!(ToSession, ack)));
                 }
             }
-            Told::Refused { session, code, why } => self.refuse_room(session, (code, why)),
+            Told::Refused { session, code, why } => {
+                if code == RoomErrorCode::RoomNotFound {
+                    self.guessed_wrong(session);
+                }
+                self.refuse_room(session, (code, why));
+            }
             Told::Changed(code) => self.membership_changed(code),
             Told::Closed { code, sessions } => {
                 let message = Note::cut("nobody spoke for long: the room is closed");
@@ -388,10 +395,6 @@ impl Hub {
         }
         self.settle_rooms();
     }
-}
-
-fn no_such_room() -> Refused {
-    (RoomErrorCode::RoomNotFound, "no room has this code: ask a member for it".to_owned())
 }
 
 fn listed(code: u32, members: &[Member]) -> RoomMembers {

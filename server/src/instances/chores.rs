@@ -129,6 +129,7 @@ pub(super) async fn share(
         claim: ClaimConfig { lease: LEASE, ..ClaimConfig::new(id) },
         duties: duties(),
         seed: id.0.into(),
+        spreads: true,
     };
     let (keeper, status) = Keeper::new(store, Chores { post, gone, every }, rules);
     tokio::join!(keeper.run(orders), tell_shards(status, clock, hub));

@@ -228,7 +228,7 @@ impl World {
                 let (session, code) = own[pick % own.len()];
                 let others: Vec<_> = desk.members(code).iter().map(|m| m.session).collect();
                 if let Some(&of) = others.get(pick % others.len().max(1)) {
-                    desk.prefer(now, code, session, (of, pick % 2 == 0), &mut out);
+                    desk.prefer(now, code, session, (of, pick.is_multiple_of(2)), &mut out);
                 }
             }
             _ => {}

@@ -55,11 +55,11 @@ async fn holder(redis: &Redis, name: &str) -> String {
 }
 
 /// Waits until another one holds a duty.
-async fn moved(redis: &Redis, name: &str, from: &str) -> String {
+async fn moved(redis: &Redis, name: &str, from: &str) {
     for _ in 0..LOOKS {
         let now = holder(redis, name).await;
         if now != from && now != "nobody" {
-            return now;
+            return;
         }
         tokio::time::sleep(REST).await;
     }
@@ -121,8 +121,7 @@ async fn a_room_moves_to_another_instance_while_it_speaks() {
             tokio::time::sleep(REST).await;
         }
     };
-    let (_, owner) = tokio::join!(speaking, moved(&redis, &duty, &owner));
-    assert_eq!(holder(&redis, &duty).await, owner);
+    tokio::join!(speaking, moved(&redis, &duty, &owner));
     let mut late = joined(&here, &code, "Bo", "en").await;
     members(&mut speaker, 3).await;
     members(&mut guest, 3).await;
