@@ -55,6 +55,8 @@ pub struct Status {
     pub held: Vec<(DutyId, Token)>,
     /// Until when they are surely held, if no renewal comes; absent: nothing is.
     pub until: Option<Instant>,
+    /// Alarms so far: more was held than the threshold.
+    pub alarms: u64,
 }
 
 /// A duty in the middle of a run.
@@ -80,6 +82,7 @@ pub struct Keeper<C, W> {
     running: BTreeMap<DutyId, Running>,
     // Held and at rest, by when they run next.
     resting: BTreeSet<(Micros, DutyId)>,
+    alarms: u64,
     status: watch::Sender<Status>,
 }
 
@@ -103,6 +106,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
             runs: JoinSet::new(),
             running: BTreeMap::new(),
             resting: BTreeSet::new(),
+            alarms: 0,
             status,
         };
         (this, told)
@@ -205,7 +209,7 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
         let claimer = &self.claimer;
         let held = claimer.held().filter_map(|duty| Some((duty, claimer.may_run(now, duty)?)));
         let until = claimer.good_until().map(|at| self.start + Duration::from_micros(at.0));
-        let status = Status { held: held.collect(), until };
+        let status = Status { held: held.collect(), until, alarms: self.alarms };
         self.status.send_if_modified(|told| {
             let changed = *told != status;
             *told = status;
@@ -235,7 +239,10 @@ impl<C: Coordinator, W: Work> Keeper<C, W> {
                 self.resting.retain(|&(_, resting)| resting != duty);
                 info!(duty = duty.0, "a duty is not held any more");
             }
-            Output::Alarm(held) => warn!(held, "more duties are held than the alarm threshold"),
+            Output::Alarm(held) => {
+                self.alarms += 1;
+                warn!(held, "more duties are held than the alarm threshold");
+            }
             Output::Refused(duty, refusal) => warn!(duty = duty.0, %refusal, "refused"),
             Output::Drained => info!("drained: nothing is held here any more"),
         }

@@ -9,10 +9,10 @@ use lingua_core::{Features, Needs, Pair, StateConfig};
 use lingua_protocol::ServiceType;
 use lingua_store::Address;
 
-use crate::ServeError;
 use crate::access::{Access, Kind, Rule};
 use crate::logs::LogConfig;
 use crate::profile::bits;
+use crate::{ServeError, Webhook};
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -46,6 +46,25 @@ pub struct RedisConfig {
     pub cluster: bool,
     /// Where other instances reach this one; absent: where it listens.
     pub advertise: Option<HostPort>,
+    /// Work that exactly one instance at a time does.
+    pub duties: DutyConfig,
+}
+
+/// How many duties an instance takes, and when that is too many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DutyConfig {
+    /// Instances that may die at once while the others can take all duties, from 1.
+    pub tolerance: u32,
+    /// Holding more than this raises an alarm, at most once in a minute.
+    pub alarm_above: u32,
+    /// Where an alarm is posted to, besides log and metrics.
+    pub webhook: Option<Webhook>,
+}
+
+impl Default for DutyConfig {
+    fn default() -> Self {
+        Self { tolerance: 1, alarm_above: 1_000, webhook: None }
+    }
 }
 
 /// A host, by name or address, and a port.

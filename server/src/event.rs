@@ -144,8 +144,8 @@ pub(crate) struct UtteranceAudio {
 /// What a session asks of a room.
 #[derive(Debug)]
 pub(crate) enum RoomRequest {
-    /// A new room, and to be in it.
-    Create(Newcomer),
+    /// A new room, in its tenant's shard if it has one, and to be in it.
+    Create(Option<u16>, Newcomer),
     /// To enter a room, where the code may be one.
     Join(Option<u32>, Newcomer),
     /// To leave a room.

@@ -41,9 +41,10 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
+pub use instances::{Webhook, WebhookError};
 pub use lingua_store::Address;
 
-pub use config::{Config, HostPort, HostPortError, Limits, RedisConfig, RoomLimits};
+pub use config::{Config, DutyConfig, HostPort, HostPortError, Limits, RedisConfig, RoomLimits};
 
 use clock::Clock;
 use event::Event;
@@ -240,9 +241,10 @@ impl Server {
         });
         let own = shared.snapshot.clone();
         let figures = (limits.snapshot, own, to_page);
+        let duty_config = shared.config.redis.duties.clone();
         let beside = joined
             .zip(outbound)
-            .map(|(joined, outbound)| joined.start(hub, outbound, orders, figures));
+            .map(|(joined, outbound)| joined.start(hub, outbound, (duty_config, orders), figures));
         let snapshots = tokio::spawn(snapshots.run(shared.clone()));
         let stop = drained(shared.clone(), shutdown);
         accept::accept(&listener, http::routes(shared.clone()), limits, stop).await;

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Redis) -> Result<Code, Failure> {
     }
     let addresses = settings::addresses(&on.redis)
         .map_err(|what| Failure::Usage(format!("--redis: {what}")))?;
-    let redis = RedisConfig { addresses, cluster, advertise: None };
+    let redis = RedisConfig { addresses, cluster, ..RedisConfig::default() };
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
     runtime.block_on(async {
         let operator = Operator::new(&redis, rules).await?;

@@ -71,6 +71,12 @@ keys! {
         redis_cluster => server.redis.cluster, "The Redis is a Cluster";
         advertise => server.redis.advertise,
             "Where other instances reach this one; absent: where it listens";
+        duty_tolerance => server.redis.duties.tolerance in 1..=4_096,
+            "Instances that may die at once while the others can take all duties";
+        duty_alarm_above => server.redis.duties.alarm_above in 1..=1_000_000,
+            "Duties of this instance beyond which it raises an alarm";
+        duty_alarm_webhook => server.redis.duties.webhook,
+            "Where an alarm is posted to, as JSON";
     }
     "Access (without tokens only a loopback address is listened on)": {
         session_token => tokens.session_token, "File with the token that clients show";

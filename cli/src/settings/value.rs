@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lingua_scenarios::Dur;
 use lingua_server::logs::{LogFormat, LogLevel};
-use lingua_server::{Address, HostPort, Secret};
+use lingua_server::{Address, HostPort, Secret, Webhook};
 
 use crate::settings::Settings;
 
@@ -165,6 +165,20 @@ impl Value for Option<HostPort> {
 
     fn shown(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_owned(), |address| address.as_str().to_owned())
+    }
+}
+
+impl Value for Option<Webhook> {
+    const KIND: &'static str = "URL";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map(Some)
+            .map_err(|error: lingua_server::WebhookError| wrong(text, &error.to_string()))
+    }
+
+    fn shown(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 }
 

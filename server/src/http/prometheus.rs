@@ -22,6 +22,12 @@ pub(super) fn text(snapshot: &Snapshot, now_ms: i64, reads: u64) -> String {
         let help = "Messages between instances that were lost; the jobs go elsewhere.";
         page.tally("instance_messages_lost_total", help, "cause", lost.into_iter());
     }
+    if let Some(duties) = &snapshot.sample.duties {
+        let help = "Work that one instance at a time does, and this one now.";
+        page.gauge("duties_held", help, duties.held);
+        let help = "Alarms: this instance held more duties than duty_alarm_above.";
+        page.counter("duty_alarms_total", help, duties.alarms);
+    }
     page.0
 }
 
@@ -49,6 +55,7 @@ fn peers(page: &mut Page, snapshot: &Snapshot) {
     let counts = &sample.counts;
     page.gauge("sockets", "Open WebSockets of nodes and clients.", snapshot.sockets);
     page.gauge("sessions", "Open sessions.", sample.sessions);
+    page.gauge("rooms", "Open rooms that this instance owns.", sample.rooms);
     page.counter("sessions_opened_total", "Sessions ever opened.", counts.sessions_opened);
     let bytes = counts.audio_bytes;
     page.counter("audio_received_bytes_total", "Decoded audio from clients.", bytes);

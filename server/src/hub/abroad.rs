@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::event::{JobForNode, NodeAnswer, Outgoing};
 use crate::hub::Hub;
 use crate::hub::answers::Receivers;
-use crate::instances::{About, AnswerParcel, Dialer, Parcel, Shared, ToInstance};
+use crate::instances::{About, AnswerParcel, Dialer, DutyFigures, Parcel, Shared, ToInstance};
 
 /// How often it is looked for what waits too long.
 pub(super) const LOOK: Micros = Micros::millis(250);
@@ -38,6 +38,7 @@ pub(crate) struct Abroad {
     // Headers that wait for their parcels.
     pub(super) headers: BTreeMap<(JobId, u32), (Micros, Routed)>,
     pub(super) next_look: Micros,
+    pub(super) duties: DutyFigures,
 }
 
 #[derive(Debug)]
@@ -85,6 +86,7 @@ impl Abroad {
             answers: BTreeMap::new(),
             headers: BTreeMap::new(),
             next_look: Micros::NEVER,
+            duties: DutyFigures::default(),
         }
     }
 
@@ -249,7 +251,12 @@ impl Hub {
             }
             Shared::Header(routed) => self.take_header(*routed),
             Shared::Parcel { from, parcel } => self.take_parcel(from, *parcel),
-            Shared::Shards { held, until } => self.hold_shards(&held, until),
+            Shared::Duties { figures, shards, until } => {
+                if let Some(abroad) = &mut self.abroad {
+                    abroad.duties = figures;
+                }
+                self.hold_shards(&shards, until);
+            }
             Shared::NotPosted(routed) => self.not_posted(*routed),
         }
     }

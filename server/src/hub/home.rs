@@ -199,7 +199,6 @@ impl Hub {
             remote.owed_since = None;
         }
         if lost {
-            self.rooms.desk.forget_owners();
             self.start_nodes_over();
         } else {
             self.register_all_again();

@@ -16,7 +16,7 @@ use crate::event::{Newcomer, Outgoing, RoomRequest, Signal};
 use crate::hub::Hub;
 use crate::hub::abroad::LOOK;
 use crate::instances::{Parcel, ToInstance};
-use crate::rooms::{Book, Desk, Member, Out, RoomMessage, SHARDS, Told, home};
+use crate::rooms::{Book, Desk, Member, Out, RoomMessage, SHARDS, Told, Wanted, home};
 use crate::wire::{self, text};
 
 #[derive(Debug)]
@@ -86,9 +86,9 @@ impl Rooms {
     fn take(&mut self, now: Micros, from: InstanceId, message: RoomMessage, start: u32) {
         let Self { desk, book, out, told, .. } = self;
         match message {
-            RoomMessage::Enter { code, member } => {
+            RoomMessage::Enter { wanted, member } => {
                 if home(member.session) == from {
-                    book.enter(now, code, member, start, out);
+                    book.enter(now, wanted, member, start, out);
                 }
             }
             RoomMessage::Here(here) => book.hear(now, from, here, out),
@@ -140,9 +140,11 @@ impl Rooms {
 impl Hub {
     pub(super) fn take_room_request(&mut self, session: SessionId, request: RoomRequest) {
         let done = match request {
-            RoomRequest::Create(newcomer) => self.enter_room(session, None, newcomer),
+            RoomRequest::Create(shard, newcomer) => {
+                self.enter_room(session, Wanted::New(shard), newcomer)
+            }
             RoomRequest::Join(Some(code), newcomer) => {
-                self.enter_room(session, Some(code), newcomer)
+                self.enter_room(session, Wanted::Code(code), newcomer)
             }
             RoomRequest::Join(None, _) => self.is_in_no_room(session).and_then(|()| {
                 self.guessed_wrong(session);
@@ -170,11 +172,10 @@ impl Hub {
         self.sessions.send(session, Outgoing::Text(text!(ToSession, error)));
     }
 
-    /// Enters the room of a code, or a new one.
     fn enter_room(
         &mut self,
         session: SessionId,
-        code: Option<u32>,
+        wanted: Wanted,
         newcomer: Newcomer,
     ) -> Result<(), Refused> {
         self.is_in_no_room(session)?;
@@ -188,7 +189,7 @@ impl Hub {
         };
         let now = self.clock.now();
         let Rooms { desk, out, .. } = &mut self.rooms;
-        desk.enter(now, code, member, out);
+        desk.enter(now, wanted, member, out);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use lingua_core::{Micros, NodeStatus, Pair};
 use crate::hub::Hub;
 use crate::hub::counts::Counts;
 use crate::hub::home::{Home, StoreFigures};
+use crate::instances::DutyFigures;
 use crate::profile::{Profile, Services};
 
 /// A copy of what the hub knows. It costs one walk over nodes, sessions and open jobs.
@@ -25,6 +26,10 @@ pub(crate) struct Sample {
     pub(crate) sessions: usize,
     /// Of the store on Redis, where there is one.
     pub(crate) store: Option<StoreFigures>,
+    /// Of the duties that this instance holds, where there are others to hold them.
+    pub(crate) duties: Option<DutyFigures>,
+    /// Rooms that this instance owns.
+    pub(crate) rooms: usize,
     /// Jobs whose final message is owed.
     pub(crate) in_flight: usize,
     /// Jobs that wait for a slot.
@@ -74,6 +79,8 @@ impl Hub {
                 Home::Here(_) => None,
                 Home::Redis(remote) => Some(remote.figures(self.clock.now())),
             },
+            duties: self.abroad.as_ref().map(|abroad| abroad.duties),
+            rooms: self.rooms.book.len(),
             in_flight: self.answers.len(),
             waiting: self.instance.waiting(),
         }

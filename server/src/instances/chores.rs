@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use lingua_core::claim::{ClaimConfig, DutyId, Token};
+use lingua_core::claim::{ClaimConfig, DutyId, Token, Tolerance};
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::{Keeper, Order, Rules, Status, Work};
 use lingua_store::Store;
@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tracing::warn;
 
+use crate::DutyConfig;
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::instances::post::Post;
@@ -114,36 +115,67 @@ impl Work for Chores {
     }
 }
 
+/// What is counted of this instance's duties.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DutyFigures {
+    pub(crate) held: usize,
+    pub(crate) alarms: u64,
+}
+
 /// Takes part in the duties until it is aborted or ordered to leave. `gone`: who is to be cleared up
 /// after, as far as this instance can judge.
 pub(super) async fn share(
     post: Post,
-    gone: watch::Receiver<Vec<InstanceId>>,
-    every: Duration,
+    config: DutyConfig,
+    (gone, every): (watch::Receiver<Vec<InstanceId>>, Duration),
     orders: mpsc::Receiver<Order>,
     hub: mpsc::Sender<Event>,
 ) {
     let clock = post.clock;
     let (store, id): (Store, InstanceId) = (post.store.clone(), post.id);
-    let rules = Rules {
-        claim: ClaimConfig { lease: LEASE, ..ClaimConfig::new(id) },
-        duties: duties(),
-        seed: id.0.into(),
-        spreads: true,
+    let claim = ClaimConfig {
+        lease: LEASE,
+        tolerance: Tolerance::new(config.tolerance).unwrap_or(Tolerance::ONE),
+        alarm_above: config.alarm_above as usize,
+        ..ClaimConfig::new(id)
     };
+    let rules = Rules { claim, duties: duties(), seed: id.0.into(), spreads: true };
     let (keeper, status) = Keeper::new(store, Chores { post, gone, every }, rules);
-    tokio::join!(keeper.run(orders), tell_shards(status, clock, hub));
+    tokio::join!(
+        keeper.run(orders),
+        tell_hub(status.clone(), clock, hub),
+        post_alarms(status, id, config)
+    );
 }
 
-/// Tells the hub which shards of rooms are held, and until when, whenever that changes.
-async fn tell_shards(mut status: watch::Receiver<Status>, clock: Clock, hub: mpsc::Sender<Event>) {
+/// Tells the hub what is held, and until when, whenever that changes.
+async fn tell_hub(mut status: watch::Receiver<Status>, clock: Clock, hub: mpsc::Sender<Event>) {
     while status.changed().await.is_ok() {
-        let Status { held, until } = status.borrow_and_update().clone();
-        let held = held.iter().filter_map(|&(duty, token)| Some((Chore(duty).shard()?, token.0)));
-        let held = held.collect();
+        let Status { held, until, alarms } = status.borrow_and_update().clone();
+        let figures = DutyFigures { held: held.len(), alarms };
+        let shards = held.iter().filter_map(|&(duty, token)| Some((Chore(duty).shard()?, token.0)));
+        let shards = shards.collect();
         let until = until.map_or(Micros::ZERO, |until| clock.at(until));
-        if hub.send(Event::Shared(Shared::Shards { held, until })).await.is_err() {
+        if hub.send(Event::Shared(Shared::Duties { figures, shards, until })).await.is_err() {
             return;
+        }
+    }
+}
+
+/// Posts alarms where they are wanted.
+async fn post_alarms(mut status: watch::Receiver<Status>, id: InstanceId, config: DutyConfig) {
+    let Some(webhook) = config.webhook else { return };
+    let mut told = 0;
+    while status.changed().await.is_ok() {
+        let (alarms, held) = {
+            let status = status.borrow_and_update();
+            (status.alarms, status.held.len())
+        };
+        if alarms > told {
+            told = alarms;
+            if let Err(error) = webhook.post(id, held, config.alarm_above).await {
+                warn!(instance = id.0, %webhook, %error, "an alarm could not be posted");
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod parcel;
 mod post;
 mod presence;
 mod standing;
+mod webhook;
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
@@ -31,13 +32,14 @@ use crate::access::{Secret, SecretError};
 use crate::clock::{Clock, unix_ms};
 use crate::event::Event;
 use crate::hub::{Abroad, Home, Remote};
-use crate::{Config, ServeError};
+use crate::{Config, DutyConfig, ServeError};
 use post::Post;
 
-pub(crate) use chores::Chore;
+pub(crate) use chores::{Chore, DutyFigures};
 pub(crate) use links::{Caller, Dialer, FRAME_BYTES, receive};
 pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
 pub(crate) use standing::Standing;
+pub use webhook::{Webhook, WebhookError};
 
 /// Messages to other instances that wait to be posted.
 const POST_MAX: usize = 8_192;
@@ -81,8 +83,9 @@ pub(crate) enum Shared {
     Header(Box<Routed>),
     /// What belongs to one.
     Parcel { from: InstanceId, parcel: Box<Parcel> },
-    /// Shards of rooms that this instance owns, by these tokens, until then.
-    Shards { held: Vec<(u16, u64)>, until: Micros },
+    /// What this instance holds: the shards of rooms among it, by their tokens, are its own until
+    /// then.
+    Duties { figures: DutyFigures, shards: Vec<(u16, u64)>, until: Micros },
     /// A message that could not be posted.
     NotPosted(Box<Routed>),
 }
@@ -230,7 +233,7 @@ impl Joined {
         self,
         hub: mpsc::Sender<Event>,
         outbound: Outbound,
-        orders: mpsc::Receiver<Order>,
+        (rules, orders): (DutyConfig, mpsc::Receiver<Order>),
         (every, own, page): Figures,
     ) -> JoinSet<()> {
         let post = Post {
@@ -247,7 +250,7 @@ impl Joined {
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
         tasks.spawn(post.clone().run(outbound, hub.clone()));
         let (gone, cleared) = watch::channel(Vec::new());
-        tasks.spawn(chores::share(post.clone(), cleared, every, orders, hub.clone()));
+        tasks.spawn(chores::share(post.clone(), rules, (cleared, every), orders, hub.clone()));
         tasks.spawn(page::keep(self.store.clone(), self.id, every, own, page));
         tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {

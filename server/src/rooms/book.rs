@@ -7,7 +7,7 @@ use lingua_protocol::{RoomErrorCode, RoomId};
 
 use crate::config::RoomLimits;
 use crate::rooms::room::has_place;
-use crate::rooms::{Here, Listing, Member, Out, RoomMessage, SHARDS, home, shard};
+use crate::rooms::{Here, Listing, Member, Out, RoomMessage, SHARDS, Wanted, home, shard};
 use crate::wire;
 
 /// Longest wait for what all instances say of a shard that has just come; whoever says nothing has
@@ -99,9 +99,15 @@ impl Book {
         self.shards.iter().map(|(&shard, held)| (shard, held.token)).collect()
     }
 
-    /// Whether a new room may be opened here.
-    fn is_open(&self, now: Micros) -> bool {
-        self.shards.keys().any(|&shard| self.token(now, shard).is_some())
+    /// How many rooms are owned here.
+    pub(crate) fn len(&self) -> usize {
+        self.rooms.len()
+    }
+
+    /// Whether a new room may be opened here: in this shard, or in any.
+    fn is_open(&self, now: Micros, within: Option<u16>) -> bool {
+        let mut shards = self.shards.keys().filter(|shard| within.is_none_or(|w| w == **shard));
+        shards.any(|&shard| self.token(now, shard).is_some())
     }
 
     pub(crate) fn next_deadline(&self) -> Micros {
@@ -123,20 +129,22 @@ impl Book {
     pub(crate) fn enter(
         &mut self,
         now: Micros,
-        code: Option<u32>,
+        wanted: Wanted,
         member: Member,
         start: u32,
         out: &mut Out,
     ) {
         let (session, to) = (member.session, home(member.session));
         let refuse = |code, why| RoomMessage::Refused { session, code, why };
+        let is_new = matches!(wanted, Wanted::New(_));
         // The reply may have been lost.
-        let is_in = self.members.get(&session).copied().filter(|at| code.is_none_or(|c| c == *at));
-        let (at, opened) = match is_in.or(code) {
-            Some(at) => (at, code.is_none()),
-            // Its shards may be about to come.
-            None if !self.is_open(now) => return,
-            None => match self.free_code(now, start) {
+        let is_in = self.members.get(&session).copied();
+        let is_in = is_in.filter(|at| is_new || wanted == Wanted::Code(*at));
+        let (at, opened) = match (is_in, wanted) {
+            (Some(at), _) | (None, Wanted::Code(at)) => (at, is_new),
+            // It may be about to be this instance's.
+            (None, Wanted::New(shard)) if !self.is_open(now, shard) => return,
+            (None, Wanted::New(shard)) => match self.free_code(now, shard, start) {
                 Some(at) => {
                     // The first member's name will do: no other room has it.
                     let id = RoomId::new(member.participant.as_str()).expect("as strict a name");
@@ -367,12 +375,14 @@ impl Book {
 
     /// The first free code from `start` on, of a shard that is owned here. Half of the codes stay
     /// free, so that one is hard to guess.
-    fn free_code(&self, now: Micros, start: u32) -> Option<u32> {
+    fn free_code(&self, now: Micros, within: Option<u16>, start: u32) -> Option<u32> {
         let (lowest, count) = wire::ROOM_CODES;
+        let owned = (0..SHARDS).filter(|&shard| within.is_none_or(|within| within == shard));
         let owned: BTreeSet<u16> =
-            (0..SHARDS).filter(|&shard| self.token(now, shard).is_some()).collect();
+            owned.filter(|&shard| self.token(now, shard).is_some()).collect();
         let half = count as usize / 2 * owned.len() / usize::from(SHARDS);
-        if self.rooms.len() >= self.limits.rooms.min(half) {
+        let there = self.rooms.keys().filter(|code| owned.contains(&shard(**code))).count();
+        if self.rooms.len() >= self.limits.rooms || there >= half {
             return None;
         }
         let mut codes = (0..count).map(|n| lowest + (start + n) % count);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lingua_core::{InstanceId, Micros, SessionId};
 use lingua_protocol::{RoomErrorCode, RoomId};
 
-use crate::rooms::{Here, Listing, Member, Out, RoomMessage, home, shard};
+use crate::rooms::{Here, Listing, Member, Out, RoomMessage, Wanted, home, shard};
 
 /// How often an owner that does not answer is asked again, and for how long.
 const AGAIN: Micros = Micros::millis(250);
@@ -34,7 +34,7 @@ struct Seats {
 /// A session that waits to be let in.
 #[derive(Debug)]
 struct Asking {
-    code: Option<u32>,
+    wanted: Wanted,
     member: Member,
     again: Micros,
     until: Micros,
@@ -80,18 +80,18 @@ impl Desk {
         self.asking.values().map(|asking| asking.again).min().unwrap_or(Micros::NEVER)
     }
 
-    /// A session wants to enter a room of this code, or a new one.
-    pub(crate) fn enter(&mut self, now: Micros, code: Option<u32>, member: Member, out: &mut Out) {
+    /// A session wants to enter a room.
+    pub(crate) fn enter(&mut self, now: Micros, wanted: Wanted, member: Member, out: &mut Out) {
         let session = member.session;
         let (again, until) = (now + AGAIN, now + PATIENCE);
-        self.asking.insert(session, Asking { code, member, again, until });
+        self.asking.insert(session, Asking { wanted, member, again, until });
         self.ask(session, out);
     }
 
     fn ask(&self, session: SessionId, out: &mut Out) {
-        let Some(Asking { code, member, .. }) = self.asking.get(&session) else { return };
-        let to = match code {
-            Some(code) => self.owner(*code),
+        let Some(Asking { wanted, member, .. }) = self.asking.get(&session) else { return };
+        let to = match wanted.shard() {
+            Some(shard) => self.owners.get(&shard).map(|(_, owner)| *owner),
             // Here where it may be; else anywhere, but not everywhere.
             None if self.owners.values().any(|(_, owner)| *owner == self.id) => Some(self.id),
             None => {
@@ -101,7 +101,7 @@ impl Desk {
             }
         };
         if let Some(to) = to {
-            out.push((to, RoomMessage::Enter { code: *code, member: member.clone() }));
+            out.push((to, RoomMessage::Enter { wanted: *wanted, member: member.clone() }));
         }
     }
 
@@ -180,7 +180,7 @@ impl Desk {
 
     /// Who has asked to enter a room, and has no answer yet.
     fn pending(&self, code: u32) -> Vec<u64> {
-        let asking = self.asking.values().filter(|asking| asking.code == Some(code));
+        let asking = self.asking.values().filter(|asking| asking.wanted == Wanted::Code(code));
         asking.map(|asking| asking.member.session.0).collect()
     }
 
@@ -199,8 +199,10 @@ impl Desk {
             self.say(now, code, out);
         }
         // Whoever has been let in, and has not heard of it yet, is there too.
-        let asked = self.asking.values().filter_map(|asking| asking.code);
-        rooms.extend(asked.filter(|code| shard(*code) == at));
+        rooms.extend(self.asking.values().filter_map(|asking| match asking.wanted {
+            Wanted::Code(code) if shard(code) == at => Some(code),
+            _ => None,
+        }));
         let rooms = rooms.into_iter().collect();
         out.push((to, RoomMessage::Stated { shard: at, token, rooms }));
     }
@@ -221,11 +223,6 @@ impl Desk {
             self.owners.insert(shard, (token, from));
             self.state_shard(now, (shard, token), from, out);
         }
-    }
-
-    /// The tokens of all owners have begun anew.
-    pub(crate) fn forget_owners(&mut self) {
-        self.owners.clear();
     }
 
     /// An owner tells of a room.

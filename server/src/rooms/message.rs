@@ -4,14 +4,14 @@ use lingua_core::SessionId;
 use lingua_protocol::{RoomErrorCode, RoomId};
 use serde::{Deserialize, Serialize};
 
-use crate::rooms::Member;
+use crate::rooms::{Member, Wanted};
 
 /// A message about rooms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoomMessage {
-    /// To an owner: a session wants to enter a room of this code, or a new one.
-    Enter { code: Option<u32>, member: Member },
+    /// To an owner: a session wants to enter a room.
+    Enter { wanted: Wanted, member: Member },
     /// To an owner: who of the sender's sessions is in a room.
     Here(Here),
     /// To an owner: in this shard the sender has members in these rooms and in no others.

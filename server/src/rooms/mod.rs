@@ -19,7 +19,7 @@ mod tests;
 pub(crate) use book::Book;
 pub(crate) use desk::{Desk, Told};
 pub(crate) use message::{Here, Listing, RoomMessage};
-pub(crate) use room::{Member, SHARDS, home, shard};
+pub(crate) use room::{Member, SHARDS, Wanted, home, shard, tenant_shard};
 
 use lingua_core::InstanceId;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use lingua_core::instance::TARGETS_MAX;
-use lingua_core::{InstanceId, Lang, SessionId};
+use lingua_core::{InstanceId, Lang, SessionId, ring};
 use lingua_protocol::limits::ENTRIES;
-use lingua_protocol::{ParticipantId, ShortText};
+use lingua_protocol::{ParticipantId, ShortText, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RoomLimits;
@@ -17,6 +17,31 @@ pub(crate) const SHARDS: u16 = 64;
 /// The shard of a room.
 pub(crate) fn shard(code: u32) -> u16 {
     (code % u32::from(SHARDS)) as u16
+}
+
+/// The shard of a tenant: its rooms live together, with one owner.
+pub(crate) fn tenant_shard(tenant: &TenantId) -> u16 {
+    (ring::hash(tenant.as_str().as_bytes()) % u64::from(SHARDS)) as u16
+}
+
+/// Which room a session wants to enter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wanted {
+    /// The one of this code.
+    Code(u32),
+    /// A new one; of a tenant, in its shard.
+    New(Option<u16>),
+}
+
+impl Wanted {
+    /// The shard that it must be in.
+    pub(super) fn shard(self) -> Option<u16> {
+        match self {
+            Self::Code(code) => Some(shard(code)),
+            Self::New(shard) => shard,
+        }
+    }
 }
 
 /// The instance that holds a session's socket.

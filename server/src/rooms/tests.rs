@@ -115,7 +115,9 @@ impl World {
         let (mut out, mut told) = (Out::new(), Vec::new());
         let Instance { desk, book, .. } = &mut self.instances[usize::from(at)];
         match message {
-            RoomMessage::Enter { code, member } => book.enter(now, code, member, start, &mut out),
+            RoomMessage::Enter { wanted, member } => {
+                book.enter(now, wanted, member, start, &mut out);
+            }
             RoomMessage::Here(here) => book.hear(now, from, here, &mut out),
             RoomMessage::Stated { shard, token, rooms } => {
                 book.stated(now, from, (shard, token), &rooms, &mut out);
@@ -212,12 +214,13 @@ impl World {
                     voices: BTreeMap::new(),
                     joined_at: ShortText::cut(&format!("{:012}", now.0)),
                 };
-                let code = match known.get(pick % known.len().max(1)) {
-                    Some(&code) if choice > 1 => Some(code),
-                    _ if choice == 5 => Some(100_000),
-                    _ => None,
+                let wanted = match known.get(pick % known.len().max(1)) {
+                    Some(&code) if choice > 1 => Wanted::Code(code),
+                    _ if choice == 5 => Wanted::Code(100_000),
+                    _ if choice == 1 => Wanted::New(Some(pick as u16 % SHARDS)),
+                    _ => Wanted::New(None),
                 };
-                desk.enter(now, code, member, &mut out);
+                desk.enter(now, wanted, member, &mut out);
             }
             6..=7 if !own.is_empty() => {
                 let (session, code) = own[pick % own.len()];

@@ -11,6 +11,7 @@ use lingua_protocol::{
 };
 
 use crate::event::{Event, Newcomer, RoomRequest, Signal};
+use crate::rooms::tenant_shard;
 use crate::sockets::session::{SessionPeer, error, lang};
 use crate::wire;
 
@@ -49,7 +50,8 @@ impl Default for Allowance {
 impl SessionPeer {
     pub(super) fn create_room(&mut self, create: RoomCreate) -> Result<Event, Utf8Bytes> {
         let newcomer = newcomer(create.display_name, create.preferred_lang.as_ref())?;
-        self.asks(RoomRequest::Create(newcomer))
+        let shard = self.newest_tenant().map(tenant_shard);
+        self.asks(RoomRequest::Create(shard, newcomer))
     }
 
     pub(super) fn join_room(&mut self, join: RoomJoin) -> Result<Event, Utf8Bytes> {

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use lingua_core::{Lang, Pair, SessionId};
 use lingua_protocol::{
     AudioChunk, AudioFormat, Channels, ErrorCode, ErrorMessage, FromSession, Language, Mode, Note,
-    ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TraceId, Utterance,
+    ServerHeartbeat, SessionCloseAck, SessionInit, SessionInitAck, ShortText, TenantId, TraceId,
+    Utterance,
 };
 
 use tokio::sync::mpsc;
@@ -41,6 +42,7 @@ pub(super) struct SessionPeer {
 struct OwnSession {
     id: SessionId,
     pair: Pair,
+    tenant: Option<TenantId>,
     choices: Arc<Choices>,
     account: Account,
     // Told by the first audio.
@@ -73,6 +75,11 @@ impl SessionPeer {
         self.sessions.last().map(|own| own.id)
     }
 
+    /// Whose the session is that speaks where a message names none.
+    pub(super) fn newest_tenant(&self) -> Option<&TenantId> {
+        self.sessions.last()?.tenant.as_ref()
+    }
+
     fn own(&mut self, id: &lingua_protocol::SessionId) -> Result<&mut OwnSession, Utf8Bytes> {
         let found = wire::parse_session_id(id);
         let own = self.sessions.iter_mut().find(|own| Some(own.id) == found);
@@ -94,6 +101,7 @@ impl SessionPeer {
         let trace = init.trace_id.clone().unwrap_or_else(|| {
             TraceId::new(session_id.as_str()).expect("a session id is visible text")
         });
+        let tenant = init.tenant_id.clone();
         let choices = Arc::new(choices_of(init, trace.clone()));
         let ack = SessionInitAck {
             session_id,
@@ -112,6 +120,7 @@ impl SessionPeer {
         let own = OwnSession {
             id: session,
             pair,
+            tenant,
             choices: choices.clone(),
             account: account.clone(),
             format: None,

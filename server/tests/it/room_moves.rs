@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use lingua_protocol::{JobAssign, ToSession};
 use lingua_server::operator::Operator;
+use lingua_server::{Config, DutyConfig, RedisConfig};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::http::ask;
+use crate::figures::{eager, samples};
+use crate::http::{ask, get};
 use crate::peers::{Client, Node, Redis, serve_until, server, server_with};
 use crate::rooms::{host, joined};
 
@@ -149,6 +153,50 @@ async fn a_room_outlives_the_instance_that_owned_it() {
     let task = job(&mut guest, &mut node).await;
     node.answer(&task, "still here").await;
     assert_eq!(late.translation().await.0, "still here");
+}
+
+#[tokio::test]
+async fn rooms_of_a_tenant_live_together() {
+    let redis = Redis::start();
+    let urls = [server_with(redis.config()).await, server_with(redis.config()).await];
+    let mut shards = Vec::new();
+    for url in urls.iter().cycle().take(4) {
+        let chosen = r#""src_lang":"zh","tgt_lang":"en","tenant_id":"acme""#;
+        let mut client = Client::choosing(url, chosen).await;
+        client.send(r#"{"type":"room_create","client_ts":1}"#).await;
+        let text = client.wait_for("room_create_ack").await;
+        let Ok(ToSession::RoomCreateAck(ack)) = ToSession::parse(&text) else { panic!("{text}") };
+        shards.push(duty(ack.room_code.as_str()));
+    }
+    shards.dedup();
+    assert_eq!(shards.len(), 1, "{shards:?}");
+}
+
+#[tokio::test]
+async fn too_many_duties_are_posted() {
+    let redis = Redis::start();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let webhook = format!("http://{}/hook", listener.local_addr().unwrap());
+    let duties = DutyConfig { alarm_above: 5, webhook: webhook.parse().ok(), ..Default::default() };
+    let config = redis.config();
+    let config = Config { redis: RedisConfig { duties, ..config.redis }, ..config };
+    let url = server_with(Config { limits: eager().limits, ..config }).await;
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"}") {
+        assert!(socket.read_buf(&mut heard).await.unwrap() > 0, "it is closed early");
+    }
+    socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+    let heard = String::from_utf8(heard).unwrap();
+    assert!(heard.starts_with("POST /hook HTTP/1.1\r\n"), "{heard}");
+    assert!(heard.contains(r#""alarm":"duties","instance":1"#), "{heard}");
+    assert!(heard.contains(r#""alarm_above":5"#), "{heard}");
+    let mut page = samples(&get(&url, "/metrics").await.body);
+    while page["scheduler_duties_held"] < 66.0 {
+        tokio::time::sleep(REST).await;
+        page = samples(&get(&url, "/metrics").await.body);
+    }
+    assert_eq!(page["scheduler_duty_alarms_total"], 1.0, "not one for each duty");
 }
 
 #[tokio::test]
