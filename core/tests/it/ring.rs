@@ -204,3 +204,35 @@ fn the_global_level_picks_a_pool_and_the_pool_a_node() {
     assert_eq!((pool, chosen.candidates.as_slice()), (1, &[NodeNum(0)][..]));
     assert!(next().is_none(), "both were tried");
 }
+
+/// Resident memory of this process, in bytes.
+fn resident() -> usize {
+    let told = std::fs::read_to_string("/proc/self/statm").expect("a Linux machine");
+    let pages: usize = told.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4_096
+}
+
+/// Not a test: the process that [`a_million_rooms_are_small`] starts, so that nothing else grows in it.
+#[test]
+#[ignore = "a test starts it as a process of its own"]
+fn a_million_rooms() {
+    let before = resident();
+    let ring = ring(100, 1_000_000);
+    let bytes = resident() - before;
+    println!("bytes {bytes} {}", ring.len());
+}
+
+#[test]
+fn a_million_rooms_are_small() {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "ring::a_million_rooms", "--nocapture"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    let line = told.lines().find_map(|line| line.strip_prefix("bytes ")).expect(&told);
+    let (bytes, rooms) = line.split_once(' ').unwrap();
+    let (bytes, rooms): (usize, usize) = (bytes.parse().unwrap(), rooms.parse().unwrap());
+    assert_eq!(rooms, 1_000_000);
+    println!("{:.1} MiB, {} B a room", bytes as f64 / 1_048_576.0, bytes / rooms);
+    assert!((16..64).contains(&(bytes / rooms)), "{bytes} bytes");
+}
