@@ -69,10 +69,11 @@ impl Hub {
                 elsewhere.entry(home(listener)).or_default().push(listener);
             }
         }
+        let Some(abroad) = &self.abroad else { return };
         for (to, sessions) in elsewhere {
-            let heard = Parcel::Heard { room, sessions, message: message.clone() };
-            if let Some(abroad) = &self.abroad {
-                abroad.send(to, ToInstance::Parcel(heard));
+            for sessions in sessions.chunks(Parcel::SESSIONS_MAX) {
+                let (sessions, message) = (sessions.to_vec(), message.clone());
+                abroad.send(to, ToInstance::Parcel(Parcel::Heard { room, sessions, message }));
             }
         }
     }

@@ -92,8 +92,8 @@ impl Rooms {
                 }
             }
             RoomMessage::Here(here) => book.hear(now, from, here, out),
-            RoomMessage::Stated { shard, token, rooms } => {
-                book.stated(now, from, (shard, token), &rooms, out);
+            RoomMessage::Stated { shard, token, rooms, asked } => {
+                book.stated(now, from, (shard, token), (rooms, &asked), out);
             }
             RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, out),
             message => desk.take(now, from, message, out, told),
@@ -379,7 +379,7 @@ impl Hub {
     /// Opens and closes rooms whose time has come, and tells anew what was not told.
     pub(super) fn look_at_rooms(&mut self) {
         let now = self.clock.now();
-        if now < self.rooms.next_deadline() {
+        if now < self.rooms.next_deadline() && self.rooms.out.is_empty() {
             return;
         }
         let Rooms { desk, book, out, told, behind, next_try, .. } = &mut self.rooms;

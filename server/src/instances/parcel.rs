@@ -103,6 +103,9 @@ impl ToInstance {
 }
 
 impl Parcel {
+    /// Sessions that one parcel names, at most: so many fit into its head.
+    pub(crate) const SESSIONS_MAX: usize = 128;
+
     fn split(self) -> (Head, Vec<Utf8Bytes>) {
         match self {
             Self::Job { job, attempt, lease, frame } => {
@@ -227,12 +230,22 @@ mod tests {
         let (job, lease) = (JOB, LeaseId(u64::MAX));
         let node = NodeRef { num: lingua_core::NodeNum(1), generation: 2 };
         let messages = ["a".into(), "b".into()];
+        let from = SessionId(u64::MAX);
+        let most = vec![from; Parcel::SESSIONS_MAX];
         for make in [
             Parcel::Job { job, attempt: 1, lease, frame: "{\"a\":\n1}".into() },
             Parcel::Dispatched { job, attempt: 1, node },
             Parcel::Partial { job, session: SessionId(1 << 40), index: 0, messages },
             answer(Some("{\"text\":\"hello\"}")),
             answer(None),
+            Parcel::Heard { room: 999_999, sessions: most, message: "{}".into() },
+            Parcel::Room(Box::new(RoomMessage::Owns { shards: vec![(63, u64::MAX)] })),
+            Parcel::Signal(Box::new(Signal {
+                from,
+                room: 5,
+                to: SessionId(1),
+                message: "s".into(),
+            })),
         ] {
             let shown = format!("{make:?}");
             let frame = ToInstance::Parcel(make).encode();

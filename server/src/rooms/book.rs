@@ -23,6 +23,8 @@ pub(crate) struct Book {
     until: Micros,
     rooms: BTreeMap<u32, Room>,
     members: BTreeMap<SessionId, u32>,
+    // Not later than the first shard opens that still waits.
+    next_open: Micros,
     next_scan: Micros,
 }
 
@@ -63,6 +65,7 @@ impl Book {
             until: Micros::ZERO,
             rooms: BTreeMap::new(),
             members: BTreeMap::new(),
+            next_open: Micros::NEVER,
             next_scan: Micros::NEVER,
         }
     }
@@ -86,6 +89,9 @@ impl Book {
             }
         }
         for &(shard, token) in held {
+            if !others.is_empty() && !self.shards.contains_key(&shard) {
+                self.next_open = self.next_open.min(now + SETTLE);
+            }
             self.shards.entry(shard).or_insert_with(|| Shard {
                 token,
                 awaited: others.clone(),
@@ -111,8 +117,7 @@ impl Book {
     }
 
     pub(crate) fn next_deadline(&self) -> Micros {
-        let opens = self.shards.values().filter(|shard| !shard.awaited.is_empty());
-        opens.map(|shard| shard.opens).min().unwrap_or(Micros::NEVER).min(self.next_scan)
+        self.next_open.min(self.next_scan)
     }
 
     fn owns(&self, shard: u16, token: u64) -> bool {
@@ -221,7 +226,7 @@ impl Book {
             && room.revision != revision
             && !nobody
         {
-            out.push((from, RoomMessage::Members(room.listing(code, token))));
+            out.push((from, RoomMessage::Members(vec![room.listing(code, token)])));
         }
     }
 
@@ -231,13 +236,18 @@ impl Book {
         now: Micros,
         from: InstanceId,
         (at, token): (u16, u64),
-        rooms: &[u32],
+        (rooms, asked): (Vec<Here>, &[u32]),
         out: &mut Out,
     ) {
         if !self.owns(at, token) {
             return;
         }
-        let others = self.rooms.keys().filter(|code| shard(**code) == at && !rooms.contains(code));
+        let named: BTreeSet<u32> =
+            rooms.iter().map(|here| here.code).chain(asked.iter().copied()).collect();
+        for here in rooms {
+            self.hear(now, from, here, out);
+        }
+        let others = self.rooms.keys().filter(|code| shard(**code) == at && !named.contains(code));
         for code in others.copied().collect::<Vec<_>>() {
             if self.put(code, from, Vec::new()) {
                 self.tell(now, code, None, out);
@@ -266,27 +276,29 @@ impl Book {
 
     /// Tells an instance again of all rooms in which it has members.
     pub(crate) fn tell_again(&self, now: Micros, to: InstanceId, out: &mut Out) {
-        for (&code, room) in &self.rooms {
-            if let Some(token) = self.token(now, shard(code))
-                && room.instances().contains(&to)
-            {
-                out.push((to, RoomMessage::Members(room.listing(code, token))));
-            }
+        for &at in self.shards.keys() {
+            let listings = self.listings(now, at, |instance| instance == to);
+            out.extend(listings.into_iter().map(|(to, all)| (to, RoomMessage::Members(all))));
         }
     }
 
     /// Opens shards that have waited long enough, and closes rooms in which nobody spoke for long.
     pub(crate) fn tick(&mut self, now: Micros, out: &mut Out) {
-        let waiting = self.shards.iter_mut();
-        let late = waiting.filter(|(_, held)| !held.awaited.is_empty() && held.opens <= now);
-        let late: Vec<u16> = late
-            .map(|(&shard, held)| {
-                held.awaited.clear();
-                shard
-            })
-            .collect();
-        for shard in late {
-            self.open(now, shard, out);
+        if self.next_open <= now {
+            let waiting = self.shards.iter_mut().filter(|(_, held)| !held.awaited.is_empty());
+            let (mut late, mut next) = (Vec::new(), Micros::NEVER);
+            for (&shard, held) in waiting {
+                if held.opens <= now {
+                    held.awaited.clear();
+                    late.push(shard);
+                } else {
+                    next = next.min(held.opens);
+                }
+            }
+            self.next_open = next;
+            for shard in late {
+                self.open(now, shard, out);
+            }
         }
         if now < self.next_scan {
             return;
@@ -314,16 +326,29 @@ impl Book {
     /// All have spoken of a shard: its rooms are as they are now.
     fn open(&mut self, now: Micros, at: u16, out: &mut Out) {
         let rooms = self.rooms.iter_mut().filter(|(code, _)| shard(**code) == at);
-        let codes: Vec<u32> = rooms
-            .map(|(&code, room)| {
-                room.members.sort_by(|one, other| one.joined_at.cmp(&other.joined_at));
-                room.revision += 1;
-                code
-            })
-            .collect();
-        for code in codes {
-            self.tell(now, code, None, out);
+        for (_, room) in rooms {
+            room.members.sort_by(|one, other| one.joined_at.cmp(&other.joined_at));
+            room.revision += 1;
         }
+        let listings = self.listings(now, at, |_| true);
+        out.extend(listings.into_iter().map(|(to, all)| (to, RoomMessage::Members(all))));
+    }
+
+    /// The rooms of a shard, for each of these instances those in which it has members.
+    fn listings(
+        &self,
+        now: Micros,
+        at: u16,
+        wanted: impl Fn(InstanceId) -> bool,
+    ) -> BTreeMap<InstanceId, Vec<Listing>> {
+        let mut all: BTreeMap<InstanceId, Vec<Listing>> = BTreeMap::new();
+        let Some(token) = self.token(now, at) else { return all };
+        for (&code, room) in self.rooms.iter().filter(|(code, _)| shard(**code) == at) {
+            for to in room.instances().into_iter().filter(|to| wanted(*to)) {
+                all.entry(to).or_default().push(room.listing(code, token));
+            }
+        }
+        all
     }
 
     /// Puts the members of one instance in place of those that it had; tells whether that changed
@@ -370,7 +395,7 @@ impl Book {
         let Some(token) = self.token(now, shard(code)) else { return };
         let Some(room) = self.rooms.get(&code) else { return };
         let to = room.instances().into_iter().filter(|instance| Some(*instance) != except);
-        out.extend(to.map(|to| (to, RoomMessage::Members(room.listing(code, token)))));
+        out.extend(to.map(|to| (to, RoomMessage::Members(vec![room.listing(code, token)]))));
     }
 
     /// The first free code from `start` on, of a shard that is owned here. Half of the codes stay

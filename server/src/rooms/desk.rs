@@ -163,10 +163,14 @@ impl Desk {
     /// Tells a room's owner who of this instance is there.
     fn say(&mut self, now: Micros, code: u32, out: &mut Out) {
         let Some(&(token, to)) = self.owners.get(&shard(code)) else { return };
+        out.extend(self.here(now, code, token).map(|here| (to, RoomMessage::Here(here))));
+    }
+
+    fn here(&mut self, now: Micros, code: u32, token: u64) -> Option<Here> {
         let pending = self.pending(code);
-        let Some(seats) = self.rooms.get_mut(&code) else { return };
+        let seats = self.rooms.get_mut(&code)?;
         seats.reported = now;
-        let here = Here {
+        Some(Here {
             code,
             id: seats.listing.id.clone(),
             token,
@@ -174,8 +178,7 @@ impl Desk {
             pending,
             revision: seats.listing.revision,
             quiet_ms: (now - seats.last_speech).0 / 1_000,
-        };
-        out.push((to, RoomMessage::Here(here)));
+        })
     }
 
     /// Who has asked to enter a room, and has no answer yet.
@@ -193,18 +196,16 @@ impl Desk {
     }
 
     fn state_shard(&mut self, now: Micros, (at, token): (u16, u64), to: InstanceId, out: &mut Out) {
-        let rooms = self.rooms.keys().copied().filter(|code| shard(*code) == at);
-        let mut rooms: BTreeSet<u32> = rooms.collect();
-        for &code in &rooms {
-            self.say(now, code, out);
-        }
+        let codes = self.rooms.keys().copied().filter(|code| shard(*code) == at);
+        let codes: Vec<u32> = codes.collect();
+        let rooms = codes.into_iter().filter_map(|code| self.here(now, code, token)).collect();
         // Whoever has been let in, and has not heard of it yet, is there too.
-        rooms.extend(self.asking.values().filter_map(|asking| match asking.wanted {
+        let asked = self.asking.values().filter_map(|asking| match asking.wanted {
             Wanted::Code(code) if shard(code) == at => Some(code),
             _ => None,
-        }));
-        let rooms = rooms.into_iter().collect();
-        out.push((to, RoomMessage::Stated { shard: at, token, rooms }));
+        });
+        let asked = asked.collect();
+        out.push((to, RoomMessage::Stated { shard: at, token, rooms, asked }));
     }
 
     /// An instance says which shards it owns.
@@ -257,8 +258,12 @@ impl Desk {
             {
                 told.push(Told::Refused { session, code, why });
             }
-            RoomMessage::Members(listing) if self.is_of_owner(from, &listing) => {
-                self.list(now, listing, out, told);
+            RoomMessage::Members(listings) => {
+                for listing in listings {
+                    if self.is_of_owner(from, &listing) {
+                        self.list(now, listing, out, told);
+                    }
+                }
             }
             RoomMessage::Closed { code, id } => {
                 let known = self.rooms.get(&code).is_some_and(|seats| seats.listing.id == id);

@@ -14,8 +14,9 @@ pub(crate) enum RoomMessage {
     Enter { wanted: Wanted, member: Member },
     /// To an owner: who of the sender's sessions is in a room.
     Here(Here),
-    /// To an owner: in this shard the sender has members in these rooms and in no others.
-    Stated { shard: u16, token: u64, rooms: Vec<u32> },
+    /// To an owner: in this shard the sender has members in these rooms, has asked to enter those,
+    /// and is in no others.
+    Stated { shard: u16, token: u64, rooms: Vec<Here>, asked: Vec<u32> },
     /// To all: these shards are the sender's, by these tokens.
     Owns { shards: Vec<(u16, u64)> },
     /// From an owner: the session is in the room, which it has opened or found.
@@ -32,8 +33,8 @@ pub(crate) enum RoomMessage {
         code: RoomErrorCode,
         why: String,
     },
-    /// From an owner: who is in a room.
-    Members(Listing),
+    /// From an owner: who is in these rooms. In one message, as links bound how many wait.
+    Members(Vec<Listing>),
     /// From an owner: this room is closed, or never was the one of its code.
     Closed { code: u32, id: RoomId },
 }

@@ -119,8 +119,8 @@ impl World {
                 book.enter(now, wanted, member, start, &mut out);
             }
             RoomMessage::Here(here) => book.hear(now, from, here, &mut out),
-            RoomMessage::Stated { shard, token, rooms } => {
-                book.stated(now, from, (shard, token), &rooms, &mut out);
+            RoomMessage::Stated { shard, token, rooms, asked } => {
+                book.stated(now, from, (shard, token), (rooms, &asked), &mut out);
             }
             RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, &mut out),
             message => desk.take(now, from, message, &mut out, &mut told),

@@ -211,9 +211,15 @@ async fn whoever_leaves_hears_no_more() {
 #[tokio::test]
 async fn a_room_in_which_nobody_speaks_is_closed() {
     let millis = Duration::from_millis;
-    let rooms = RoomLimits { idle: millis(300), scan: millis(50), ..RoomLimits::default() };
+    let rooms = RoomLimits { idle: millis(1_000), scan: millis(50), ..RoomLimits::default() };
     let url = server_with(Config { rooms, ..Config::default() }).await;
     let (mut host, code) = host(&url, None).await;
+    for _ in 0..10 {
+        host.speak(1, true).await;
+        tokio::time::sleep(millis(200)).await;
+        let heard = host.heard_so_far().await;
+        assert!(!heard.iter().any(|kind| kind == "room_expired"), "somebody speaks: {heard:?}");
+    }
     let told = host.wait_for("room_expired").await;
     assert!(told.contains(&code), "{told}");
     host.send(&join(&code, "x", "")).await;
