@@ -25,7 +25,7 @@ impl Faults {
         let mut joining = (first as u16)..;
         let planned = scenario.faults.iter().map(|fault| {
             let joins = (fault.kind == FaultKind::InstanceJoin).then(|| joining.next()).flatten();
-            let instance = joins.unwrap_or(fault.instance.unwrap_or(0) as u16);
+            let instance = joins.unwrap_or_else(|| fault.instance.unwrap_or(0) as u16);
             Planned { fault: fault.clone(), instance, active: false }
         });
         Self(planned.collect())
