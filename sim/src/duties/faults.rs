@@ -97,6 +97,10 @@ impl World {
                 cut.up = begins && fault.way != Some(Way::FromStore);
                 cut.down = begins && fault.way != Some(Way::ToStore);
             }
+            (FaultKind::Delay, false) => {
+                let ways = self.processes.iter().map(|p| p.up_until.max(p.down_until));
+                self.judge.slow_until(ways.max().unwrap_or_default());
+            }
             _ => {}
         }
     }

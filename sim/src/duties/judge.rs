@@ -23,6 +23,8 @@ pub(super) struct Judge {
     disturbed: Vec<Micros>,
     // Times at which answers may fail, so that nothing is promised.
     deaf: Vec<(Micros, Micros)>,
+    // Until when letters of a slow time are under way.
+    slow_until: Micros,
     // The latest token under which something was written, by duty.
     written: Vec<Token>,
 }
@@ -34,12 +36,6 @@ impl Judge {
         for fault in faults {
             let begins = setup::micros(fault.at);
             let ends = begins + fault.lasts.map_or(Micros::ZERO, setup::micros);
-            // What was sent last is under way still.
-            let late = match fault.kind {
-                FaultKind::Delay => fault.factor.unwrap_or(1.0) * 2.0 * longest.secs_f64(),
-                _ => 0.0,
-            };
-            let ends = ends + Micros((late * 1e6) as u64);
             disturbed.extend([begins, ends]);
             if matches!(fault.kind, FaultKind::ReplyLoss | FaultKind::Delay) {
                 let ends = if fault.lasts.is_some() { ends } else { Micros::NEVER };
@@ -57,22 +53,30 @@ impl Judge {
             heals_within,
             disturbed,
             deaf,
+            slow_until: Micros::ZERO,
             written: vec![Token::default(); duties.count as usize],
         }
     }
 
-    /// How long a duty may be nobody's after the last disturbance.
-    pub(super) fn heals_within(&self) -> Micros {
-        self.heals_within
+    /// When every duty must be held again, whatever went wrong until `end`.
+    pub(super) fn healed_after(&self, end: Micros) -> Micros {
+        end.max(self.slow_until) + self.heals_within + Micros(1)
+    }
+
+    /// Letters of a slow time are under way until then.
+    pub(super) fn slow_until(&mut self, until: Micros) {
+        self.slow_until = self.slow_until.max(until);
     }
 
     /// Since when nothing goes wrong; absent while answers may fail.
     fn calm_since(&self, now: Micros) -> Option<Micros> {
-        if self.deaf.iter().any(|&(begins, ends)| begins <= now && now < ends) {
+        if now < self.slow_until
+            || self.deaf.iter().any(|&(begins, ends)| begins <= now && now < ends)
+        {
             return None;
         }
         let before = self.disturbed.partition_point(|&at| at <= now);
-        Some(self.disturbed[before.saturating_sub(1)])
+        Some(self.disturbed[before.saturating_sub(1)].max(self.slow_until))
     }
 }
 

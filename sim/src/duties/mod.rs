@@ -137,9 +137,9 @@ impl World {
 
     /// Runs to the end of the scenario, then on until every duty is held again.
     pub(crate) fn run(&mut self, progress: &mut dyn Progress) {
-        let last = self.end + self.judge.heals_within();
         let mut steps = 0u32;
         while self.broken.is_none() {
+            let last = self.judge.healed_after(self.end);
             let Some((at, event)) = self.queue.pop_by(last) else { break };
             if at > self.end && self.record.unheld() == 0 {
                 break;
@@ -153,7 +153,7 @@ impl World {
             }
         }
         if self.broken.is_none() && self.record.unheld() > 0 {
-            self.now = last;
+            self.now = self.judge.healed_after(self.end);
             self.check_coverage();
         }
         self.record.close(self.end);
@@ -244,8 +244,13 @@ impl World {
         if process.tick_at == now {
             process.tick_at = Micros::NEVER;
         }
-        if process.is_awake() && process.claimer.next_deadline() <= now {
+        if !process.is_awake() {
+            return;
+        }
+        if process.claimer.next_deadline() <= now {
             self.tell(i, Input::Tick);
+        } else {
+            self.schedule_tick(i);
         }
     }
 
