@@ -53,12 +53,12 @@ fn of_duties(rows: &[(&str, &Run)]) -> Table {
     let right = |name| (name, Align::Right);
     let mut table = Table::new(&[
         ("variant", Align::Left),
-        right("all held after, s"),
-        right("longest unheld, s"),
-        right("unheld at end"),
+        right("all held, s"),
+        right("longest, s"),
+        right("unheld"),
         right("max/mean"),
         right("moved"),
-        right("stale writes"),
+        right("stale"),
         right("alarms"),
     ]);
     for (name, run) in rows {

@@ -36,6 +36,11 @@ fn alone(checks: &mut Checks, scenario: &Scenario) {
     checks.need(plant, "plant", "breaks nothing among duties: plant I8, coverage or limit");
     let policies = scenario.swarm.as_ref().is_some_and(|swarm| !swarm.policies.is_empty());
     checks.need(!policies, "swarm.policies", "duties know no policies: leave it out");
+    let drawn = scenario.swarm.iter().flat_map(|swarm| &swarm.kinds).enumerate();
+    for (at, &kind) in drawn {
+        let what = format!("{} strikes nothing here: {}", name_of(kind), kinds());
+        checks.need(strikes_duties(kind), format!("swarm.kinds.{at}"), what);
+    }
 }
 
 fn section(checks: &mut Checks, scenario: &Scenario, duties: &Duties) {
