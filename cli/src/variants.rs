@@ -6,6 +6,9 @@ use lingua_reports::table::{Align, Cell, Table};
 
 /// One row per variant. The columns are those that tell the variants apart.
 pub(crate) fn table(rows: &[(&str, &Run)]) -> Table {
+    if rows.iter().any(|(_, run)| run.duties.is_some()) {
+        return of_duties(rows);
+    }
     let affinity = rows.iter().any(|(_, run)| run.affinity.expected > 0);
     let mut columns = vec![
         ("variant", Align::Left),
@@ -42,6 +45,34 @@ pub(crate) fn table(rows: &[(&str, &Run)]) -> Table {
             ]);
         }
         table.row(cells);
+    }
+    table
+}
+
+fn of_duties(rows: &[(&str, &Run)]) -> Table {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("variant", Align::Left),
+        right("all held, s"),
+        right("longest, s"),
+        right("unheld"),
+        right("max/mean"),
+        right("moved"),
+        right("stale"),
+        right("alarms"),
+    ]);
+    for (name, run) in rows {
+        let Some(duties) = &run.duties else { continue };
+        table.row([
+            text(name),
+            text(&number::decimal(duties.all_held_again_s)),
+            text(&number::decimal(duties.longest_unheld_s)),
+            text(&number::count(duties.unheld_at_end)),
+            text(&number::decimal(duties.max_over_mean)),
+            text(&number::count(duties.moves)),
+            text(&number::count(duties.writes.stale)),
+            text(&number::count(duties.alarms)),
+        ]);
     }
     table
 }

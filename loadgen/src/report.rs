@@ -51,6 +51,7 @@ pub(crate) fn artifacts(
         histograms,
         timeseries,
         node_jobs,
+        duties: Vec::new(),
         machine: Machine::default(),
         sample_s,
         warmup_s: scenario.warmup.secs_f64(),
@@ -100,6 +101,7 @@ fn record(loaded: &Loaded, options: &Options, observer: &Observer, duration_s: f
         expectations: Vec::new(),
         events: 0,
         load: None,
+        duties: None,
         jobs,
     }
 }

@@ -12,12 +12,14 @@ use crate::capacity::CapacityRow;
 use crate::plots::PlotError;
 use crate::run::{Artifacts, Run};
 use crate::table::csv_text;
-use crate::{capacity, hgrm, hlog, html, markdown, plots, replications, timeseries};
+use crate::{capacity, duties, hgrm, hlog, html, markdown, plots, replications, timeseries};
 
 /// Names the seeds whose runs stand beside it.
 const REPLICATIONS: &str = "replications.csv";
 /// Jobs per node, in node order.
 const NODE_JOBS: &str = "node_jobs.csv";
+/// Duties per instance over time, where there are duties and no jobs.
+const DUTIES: &str = "duties.csv";
 const TIMESERIES: &str = "timeseries.csv";
 const MACHINE: &str = "machine.json";
 /// Every name a histogram may have; its log is `NAME.hlog`.
@@ -87,9 +89,13 @@ pub fn contents(artifacts: &Artifacts) -> Result<Vec<(String, Vec<u8>)>, WriteEr
         (MACHINE.into(), json(&artifacts.machine)?),
         ("summary.md".into(), markdown::summary(run, &figures).into_bytes()),
         ("report.html".into(), html::page(run, &figures)?.into_bytes()),
-        (TIMESERIES.into(), timeseries::csv(&artifacts.timeseries).into_bytes()),
-        (NODE_JOBS.into(), node_jobs_csv(&artifacts.node_jobs).into_bytes()),
     ];
+    if run.duties.is_some() {
+        files.push((DUTIES.into(), duties::csv(&artifacts.duties).into_bytes()));
+    } else {
+        files.push((TIMESERIES.into(), timeseries::csv(&artifacts.timeseries).into_bytes()));
+        files.push((NODE_JOBS.into(), node_jobs_csv(&artifacts.node_jobs).into_bytes()));
+    }
     for (name, histogram) in &artifacts.histograms {
         let log = hlog::bytes(histogram, artifacts.warmup_s, run.duration_s)
             .map_err(|source| WriteError::Io { path: format!("{name}.hlog").into(), source })?;

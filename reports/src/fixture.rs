@@ -162,6 +162,7 @@ pub(crate) fn run() -> Run {
         jobs,
         events: 12_804_551,
         load: None,
+        duties: None,
         ..blank()
     };
     let bound = |metric: &str, min, max| Bound { metric: metric.into(), min, max };
@@ -309,6 +310,7 @@ pub(crate) fn artifacts() -> Artifacts {
         node_jobs: (0..100)
             .map(|n| (format!("n-{n:03}"), 4, 4800 + (700.0 * noise(n + 800)) as u64))
             .collect(),
+        duties: Vec::new(),
         machine: Machine {
             wall_s: 1.93,
             events_per_s: 6.63e6,

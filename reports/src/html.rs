@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use crate::duties::Duties;
 use crate::facts::{self, KeyFigure};
 use crate::markdown::identity;
 use crate::plots::Figure;
@@ -87,12 +88,53 @@ fn command(run: &Run) -> String {
 
 fn sections(run: &Run) -> Vec<Section> {
     let section = |title, words, table| Section { title, words, table };
-    let mut sections = vec![
+    let expectations = section(
+        "Expectations",
+        "What the scenario demands of this run, and what was found.",
+        facts::expectations_table(run),
+    );
+    let mut sections = vec![expectations];
+    match &run.duties {
+        Some(duties) => sections.extend(of_duties(duties)),
+        None => sections.extend(of_jobs(run)),
+    }
+    sections.extend([
         section(
-            "Expectations",
-            "What the scenario demands of this run, and what was found.",
-            facts::expectations_table(run),
+            "Rare paths reached",
+            "A path that was never reached was not tested by this run.",
+            facts::counts_table("path", &run.sometimes),
         ),
+        section(
+            "Inputs",
+            "Numbers are as good as what goes in: measured on a machine, or assumed.",
+            facts::inputs_table(run),
+        ),
+    ]);
+    sections.retain(|section| !section.table.is_empty());
+    sections
+}
+
+fn of_duties(duties: &Duties) -> [Section; 2] {
+    let section = |title, words, table| Section { title, words, table };
+    [
+        section(
+            "Duties per instance",
+            "At the end, at most, and over the whole run. The limit is what an instance acquires \
+             by what it knows.",
+            facts::duties_table(duties),
+        ),
+        section(
+            "Disturbances",
+            "From the start and from each disturbance to the next: how many duties nobody could \
+             run, for how long one of them, and when all were held again.",
+            facts::episodes_table(duties),
+        ),
+    ]
+}
+
+fn of_jobs(run: &Run) -> Vec<Section> {
+    let section = |title, words, table| Section { title, words, table };
+    vec![
         section(
             "Latency",
             "Milliseconds. Dispatch net is dispatch without the configured hangover; goals and \
@@ -134,19 +176,7 @@ fn sections(run: &Run) -> Vec<Section> {
              ends the run.",
             facts::counts_table("invariant, times broken", &run.invariants),
         ),
-        section(
-            "Rare paths reached",
-            "A path that was never reached was not tested by this run.",
-            facts::counts_table("path", &run.sometimes),
-        ),
-        section(
-            "Inputs",
-            "Numbers are as good as what goes in: measured on a machine, or assumed.",
-            facts::inputs_table(run),
-        ),
-    ];
-    sections.retain(|section| !section.table.is_empty());
-    sections
+    ]
 }
 
 #[cfg(test)]

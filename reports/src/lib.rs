@@ -5,6 +5,7 @@
 
 pub mod capacity;
 pub mod compare;
+pub mod duties;
 pub mod facts;
 pub mod files;
 pub mod hgrm;

@@ -26,20 +26,13 @@ pub fn summary(run: &Run, figures: &[Figure]) -> String {
         let _ = writeln!(out, "| {} | {} | {} |", cells[0], cells[1], cells[2]);
     }
     section(&mut out, "Expectations", &facts::expectations_table(run));
-    section(&mut out, "Latency", &facts::latency_table(run));
-    section(&mut out, "Refused per pair", &facts::pairs_table(run));
-    let by_cause = facts::counts_table("cause", &run.refused_by_cause);
-    section(&mut out, "Refused by cause", &by_cause);
-    section(&mut out, "Accounts", &facts::accounts_table(run));
-    let _ = writeln!(out, "\n{}", escape_markdown(&facts::accounts(run)));
-    section(&mut out, "Failures by cause", &facts::failures_table(run));
-    section(&mut out, "Sockets", &facts::sockets_table(run));
-    section(&mut out, "Findings", &facts::findings_table(run));
-    section(
-        &mut out,
-        "Invariants not promised here",
-        &facts::counts_table("invariant, times broken", &run.invariants),
-    );
+    match &run.duties {
+        Some(duties) => {
+            section(&mut out, "Duties per instance", &facts::duties_table(duties));
+            section(&mut out, "Disturbances", &facts::episodes_table(duties));
+        }
+        None => of_jobs(&mut out, run),
+    }
     section(&mut out, "Rare paths reached", &facts::counts_table("path", &run.sometimes));
     section(&mut out, "Inputs", &facts::inputs_table(run));
     if !figures.is_empty() {
@@ -54,6 +47,23 @@ pub fn summary(run: &Run, figures: &[Figure]) -> String {
         let _ = writeln!(out, "- {name}: `{value}`");
     }
     out
+}
+
+fn of_jobs(out: &mut String, run: &Run) {
+    section(out, "Latency", &facts::latency_table(run));
+    section(out, "Refused per pair", &facts::pairs_table(run));
+    let by_cause = facts::counts_table("cause", &run.refused_by_cause);
+    section(out, "Refused by cause", &by_cause);
+    section(out, "Accounts", &facts::accounts_table(run));
+    let _ = writeln!(out, "\n{}", escape_markdown(&facts::accounts(run)));
+    section(out, "Failures by cause", &facts::failures_table(run));
+    section(out, "Sockets", &facts::sockets_table(run));
+    section(out, "Findings", &facts::findings_table(run));
+    section(
+        out,
+        "Invariants not promised here",
+        &facts::counts_table("invariant, times broken", &run.invariants),
+    );
 }
 
 /// What names this run exactly.

@@ -86,6 +86,7 @@ pub fn merge(mut parts: Vec<Part>) -> Result<Artifacts, MergeError> {
         histograms,
         timeseries: rows::together(&whole, &slots),
         node_jobs,
+        duties: Vec::new(),
         machine: machine(&whole),
         sample_s: whole[0].sample_s,
         warmup_s: whole[0].warmup_s,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::duties::{Duties, Episode, InstanceRow};
 use crate::load::Load;
 use crate::run::{
     Affinity, BrokenSegments, Expectation, Fairness, Jobs, Kind, Latencies, Oversold, PairRow, Run,
@@ -208,6 +209,11 @@ pub(crate) fn blank() -> Run {
             generator_starved: Some(0.0),
             kib_per_socket: Some(0.0),
             ..Load::default()
+        }),
+        duties: Some(Duties {
+            instances: vec![InstanceRow::default()],
+            episodes: vec![Episode { all_held_s: Some(0.0), ..Episode::default() }],
+            ..Duties::default()
         }),
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::duties::{Duties, DutySample};
 use crate::load::Load;
 
 /// Version of the schema of `run.json`.
@@ -82,6 +83,9 @@ pub struct Run {
     /// How the load was made, and what was seen besides (real sockets only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
+    /// Who held which duties (scenarios of duties only, which have no jobs).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duties: Option<Duties>,
 }
 
 /// Simulated or measured.
@@ -327,6 +331,8 @@ pub struct Artifacts {
     pub timeseries: Vec<Sample>,
     /// Jobs per node, in node order: (name, max_jobs, jobs).
     pub node_jobs: Vec<(String, u32, u64)>,
+    /// Duties per instance over time, by time (scenarios of duties only).
+    pub duties: Vec<DutySample>,
     /// What differs from machine to machine; written to machine.json alone.
     pub machine: Machine,
     /// Nominal length of a time series row, seconds.

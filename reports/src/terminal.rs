@@ -1,5 +1,6 @@
 //! The summary of one run for a terminal: plain text, at most 100 columns.
 
+use crate::duties::Duties;
 use crate::facts::{self, Tone};
 use crate::run::Run;
 use crate::table::{WIDTH, width_of, wrap};
@@ -23,21 +24,34 @@ pub fn summary(run: &Run, colour: bool) -> String {
             line(&mut out, &format!("{}{}", " ".repeat(NAME + VALUE + 4), paint.dim(&note)));
         }
     }
-    section(&mut out, "latency", &facts::latency_table(run).to_text(WIDTH - 2), &paint);
-    if !run.pairs.is_empty() {
-        let pairs = facts::pairs_table(run).to_text(WIDTH - 2);
-        section(&mut out, "refused per pair", &pairs, &paint);
+    match &run.duties {
+        Some(duties) => of_duties(&mut out, duties, &paint),
+        None => of_jobs(&mut out, run, &paint),
     }
-    if !run.refused_by_cause.is_empty() {
-        section(&mut out, "refused by cause", &facts::by_cause(&run.refused_by_cause), &paint);
-    }
-    section(&mut out, "accounts", &facts::accounts(run), &paint);
-    endings(&mut out, run);
     expectations(&mut out, run, &paint);
     line(&mut out, "");
     line(&mut out, &format!("  digest    {}", run.digest));
     line(&mut out, &format!("  arrivals  {}", run.arrivals_digest));
     out
+}
+
+fn of_duties(out: &mut String, duties: &Duties, paint: &Paint) {
+    let instances = facts::duties_table(duties).to_text(WIDTH - 2);
+    section(out, "duties per instance", &instances, paint);
+    section(out, "disturbances", &facts::episodes_table(duties).to_text(WIDTH - 2), paint);
+}
+
+fn of_jobs(out: &mut String, run: &Run, paint: &Paint) {
+    section(out, "latency", &facts::latency_table(run).to_text(WIDTH - 2), paint);
+    if !run.pairs.is_empty() {
+        let pairs = facts::pairs_table(run).to_text(WIDTH - 2);
+        section(out, "refused per pair", &pairs, paint);
+    }
+    if !run.refused_by_cause.is_empty() {
+        section(out, "refused by cause", &facts::by_cause(&run.refused_by_cause), paint);
+    }
+    section(out, "accounts", &facts::accounts(run), paint);
+    endings(out, run);
 }
 
 fn title(out: &mut String, run: &Run, paint: &Paint) {

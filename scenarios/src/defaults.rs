@@ -1,9 +1,9 @@
 //! The documented defaults of every section.
 
 use crate::{
-    AffinityRule, ArrivalGroup, Basis, CapacityCheck, Costs, Dist, Dur, Fallback, Mode, NodeGroup,
-    PauseDetect, Policy, PoolRule, Scenario, Scheduler, Search, SessionGroup, StoreKind, Swarm,
-    WhenFull,
+    AffinityRule, ArrivalGroup, Basis, CapacityCheck, Costs, Dist, Dur, Duties, Fallback, Mode,
+    NodeGroup, PauseDetect, Policy, PoolRule, Scenario, Scheduler, Search, SessionGroup, StoreKind,
+    Swarm, WhenFull,
 };
 
 impl Default for Scenario {
@@ -17,6 +17,7 @@ impl Default for Scenario {
             nodes: Vec::new(),
             sessions: Vec::new(),
             arrivals: Vec::new(),
+            duties: None,
             costs: Costs::default(),
             faults: Vec::new(),
             expect: Vec::new(),
@@ -133,6 +134,27 @@ impl Default for ArrivalGroup {
             model: None,
             region: None,
             trace: None,
+        }
+    }
+}
+
+impl Default for Duties {
+    fn default() -> Self {
+        Self {
+            count: 60,
+            instances: 3,
+            tolerance: None,
+            tolerances: Vec::new(),
+            lease: Dur::from_secs(10),
+            tick: Dur::from_secs(2),
+            patience: 2,
+            claims_per_view: 32,
+            alarm_above: None,
+            run: Dist::Exponential(Dur::from_secs(10)),
+            pause: Dist::Constant(Dur::from_secs(1)),
+            delay: Dist::Constant(Dur::from_millis(1)),
+            event_delay: None,
+            event_loss: 0.0,
         }
     }
 }

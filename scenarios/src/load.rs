@@ -272,6 +272,14 @@ fn read_inputs(scenario: &mut Scenario, base: &Path) -> Result<Vec<PathBuf>, Err
             inputs.push(path.clone());
         }
     }
+    if let Some(duties) = &mut scenario.duties {
+        for dist in [&mut duties.run, &mut duties.pause, &mut duties.delay] {
+            dist.read(base, &mut inputs)?;
+        }
+        if let Some(dist) = &mut duties.event_delay {
+            dist.read(base, &mut inputs)?;
+        }
+    }
     let costs = &mut scenario.costs;
     let latencies = [&mut costs.store_latency, &mut costs.node_latency, &mut costs.session_latency];
     for dist in latencies.into_iter().chain([&mut costs.timer_lateness]) {

@@ -4,6 +4,7 @@
 //! Names are the file's keys; defaults are the documented defaults of the product.
 
 mod costs;
+mod duties;
 mod fault;
 mod load;
 mod plan;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::Dur;
 
 pub use costs::*;
+pub use duties::*;
 pub use fault::*;
 pub use load::*;
 pub use plan::*;
@@ -42,6 +44,8 @@ pub struct Scenario {
     pub sessions: Vec<SessionGroup>,
     /// Bare job arrivals, for theory and rate tests.
     pub arrivals: Vec<ArrivalGroup>,
+    /// Duties that instances share, instead of nodes, sessions and arrivals.
+    pub duties: Option<Duties>,
     /// What each step costs in virtual time.
     pub costs: Costs,
     /// What goes wrong, and when.
@@ -70,7 +74,8 @@ impl Scenario {
     }
 }
 
-/// A defect planted on purpose: the invariant of that name must be seen to break.
+/// A defect planted on purpose: the invariant of that name must be seen to break. I8, coverage and
+/// limit are those of duties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "each name is the invariant that it breaks")]
 pub enum Plant {
@@ -81,7 +86,12 @@ pub enum Plant {
     I5,
     I6,
     I7,
+    I8,
     I9,
+    #[serde(rename = "coverage")]
+    Coverage,
+    #[serde(rename = "limit")]
+    Limit,
 }
 
 /// A setting as it is written in a scenario file, such as `sample-scan`; of settings that are one

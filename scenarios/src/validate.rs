@@ -1,5 +1,7 @@
 //! Ranges, and what goes together: all that is wrong is told at once.
 
+mod duties;
+
 use std::collections::BTreeSet;
 
 use crate::fault::split;
@@ -71,6 +73,7 @@ pub(crate) fn check(scenario: &Scenario) -> Vec<Wrong> {
         arrivals(&mut checks, group, &format!("arrivals.{at}"));
     }
     faults(&mut checks, scenario);
+    duties::check(&mut checks, scenario);
     for (at, expect) in scenario.expect.iter().enumerate() {
         expectation(&mut checks, expect, &format!("expect.{at}"));
     }
@@ -89,8 +92,11 @@ fn top(checks: &mut Checks, scenario: &Scenario) {
     checks.need(scenario.duration <= DURATION_MAX, "duration", "longer than half a year");
     let (warmup, duration) = (scenario.warmup, scenario.duration);
     let what = format!("{warmup} leaves nothing of the duration {duration}: write less");
-    checks.need(duration == Dur::ZERO || warmup < duration, "warmup", what);
-    checks.need(!scenario.nodes.is_empty(), "nodes", "there is no node: add a [[nodes]] group");
+    if scenario.duties.is_none() {
+        checks.need(duration == Dur::ZERO || warmup < duration, "warmup", what);
+        let what = "there is no node: add a [[nodes]] group";
+        checks.need(!scenario.nodes.is_empty(), "nodes", what);
+    }
     let nodes: u64 = scenario.nodes.iter().map(|group| u64::from(group.count)).sum();
     let what = format!("{nodes} nodes are more than the limit of {NODES_MAX}");
     checks.need(nodes <= NODES_MAX, "nodes.0.count", what);
@@ -263,7 +269,9 @@ fn faults(checks: &mut Checks, scenario: &Scenario) {
         for (before, other) in scenario.faults[..at].iter().enumerate() {
             let apart = fault.at.nanos() > end(other) || other.at.nanos() > end(fault);
             let what = format!("overlaps faults.{before}, which is of the same kind");
-            checks.need(target(fault) != target(other) || apart, format!("{path}.at"), what);
+            // Any number may come at once.
+            let same = target(fault) == target(other) && fault.kind != FaultKind::InstanceJoin;
+            checks.need(!same || apart, format!("{path}.at"), what);
         }
     }
 }
@@ -307,7 +315,7 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
         checks.need((1..=1_024).contains(&max_jobs), format!("{path}.max_jobs"), what);
     }
     if let Some(instance) = fault.instance {
-        let count = scenario.scheduler.instances;
+        let count = scenario.instances();
         let what = format!("{instance} is no instance: there are {count}, counted from 0");
         checks.need(instance < count, format!("{path}.instance"), what);
     }
@@ -325,8 +333,15 @@ fn fault_alone(checks: &mut Checks, scenario: &Scenario, fault: &Fault, path: &s
         }
         Kind::ModelStorm => ("model", fault.model.is_some()),
         Kind::MaxJobs => ("max_jobs", fault.max_jobs.is_some()),
-        Kind::StoreStall | Kind::Partition | Kind::NodeSilent => ("for", fault.lasts.is_some()),
-        Kind::NodeCrash | Kind::Drain | Kind::InstanceCrash | Kind::ReconnectHerd => ("", true),
+        Kind::StoreStall | Kind::Partition | Kind::NodeSilent | Kind::InstanceFreeze => {
+            ("for", fault.lasts.is_some())
+        }
+        Kind::NodeCrash
+        | Kind::Drain
+        | Kind::InstanceCrash
+        | Kind::InstanceJoin
+        | Kind::InstanceDrain
+        | Kind::ReconnectHerd => ("", true),
     };
     checks.need(there, format!("{path}.kind"), format!("this kind needs `{field}`"));
 }

@@ -8,6 +8,7 @@
 
 pub mod capacity;
 mod digest;
+mod duties;
 pub mod engine;
 pub mod invariants;
 mod limits;
@@ -23,6 +24,7 @@ pub mod streams;
 pub mod swarm;
 pub mod theory;
 mod trace;
+mod verdict;
 mod world;
 
 use lingua_core::Micros;
@@ -83,6 +85,11 @@ pub fn simulate(
     sha256: &str,
     progress: &mut dyn Progress,
 ) -> Result<Finished, SimError> {
+    if let Some(section) = &scenario.duties {
+        let mut world = duties::World::new(scenario, section);
+        world.run(progress);
+        return Ok(world.finish(scenario, sha256));
+    }
     let mut world = world::World::new(scenario)?;
     world.run(progress)?;
     Ok(world.finish(scenario, sha256))
@@ -102,6 +109,11 @@ pub fn simulate_traced(
     out: Box<dyn std::io::Write>,
     events_max: u64,
 ) -> Result<(Finished, Traced), SimError> {
+    if scenario.duties.is_some() {
+        let what =
+            "a run of duties has no trace: leave --trace out, duties.csv tells who held what";
+        return Err(SimError::Scenario(what.into()));
+    }
     let mut world = world::World::new(scenario)?;
     world.trace_to(out, events_max);
     world.run(progress)?;

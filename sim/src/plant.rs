@@ -3,9 +3,11 @@
 //! A scenario with `plant = "I4"` runs a scheduler that breaks I4 on purpose. The run must end with
 //! exit code 5 and a command that replays it.
 
+use lingua_core::claim::{Cause, Reply, Token, View};
 use lingua_core::instance::Final;
 use lingua_core::{
-    AffinityOutcome, Dispatch, Dispatched, Micros, MissCause, Outcome, Refusal, StateConfig,
+    AffinityOutcome, Dispatch, Dispatched, InstanceId, Micros, MissCause, Outcome, Refusal,
+    StateConfig,
 };
 use lingua_scenarios::Plant;
 
@@ -93,6 +95,24 @@ impl Planted {
             got.affinity = AffinityOutcome::Missed(MissCause::LeftPool);
         }
         Tamper::None
+    }
+
+    /// Bends a reply about duties to an instance, or swallows it.
+    pub(crate) fn on_reply(&self, to: InstanceId, reply: Reply) -> Option<Reply> {
+        match (self.plant, reply) {
+            // A token that no other has.
+            (Some(Plant::I8), Reply::Taken(duty)) => {
+                Some(Reply::Claimed(duty, Token(u64::from(u32::MAX))))
+            }
+            (Some(Plant::Coverage), Reply::View(Cause::Tick, _)) => None,
+            (Some(Plant::Limit), Reply::View(cause, view)) => {
+                let mut view = View::clone(&view);
+                let other = view.members.iter().position(|m| m.membership.instance != to);
+                other.map(|at| view.members.remove(at));
+                Some(Reply::View(cause, view.into()))
+            }
+            (_, reply) => Some(reply),
+        }
     }
 
     /// How often a final message is sent: once, unless the defect strikes.

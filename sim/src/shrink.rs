@@ -1,7 +1,7 @@
 //! Makes a failing scenario small: drops what it fails without.
 
 use lingua_core::Micros;
-use lingua_scenarios::{ArrivalGroup, Dur, Rate, Scenario, SessionGroup, StoreKind};
+use lingua_scenarios::{ArrivalGroup, Dur, Duties, Fault, Rate, Scenario, SessionGroup, StoreKind};
 
 use crate::{Broken, Progress, Quiet, simulate};
 
@@ -118,6 +118,14 @@ fn smaller_ones(from: &Scenario, breaks_at: Micros) -> Vec<Scenario> {
             add(&|s| part.take_arrivals(&mut s.arrivals[at]));
         }
     }
+    if let Some(duties) = &from.duties {
+        for part in PARTS {
+            let fewer = Duties { count: part.of(duties.count), ..duties.clone() };
+            add(&|s| s.duties = Some(fewer.clone()));
+            let fewer = Duties { instances: part.of(duties.instances), ..duties.clone() };
+            add(&|s| s.duties = Some(fewer.clone()));
+        }
+    }
     add(&|s| {
         s.scheduler.instances = 1;
         s.scheduler.store = StoreKind::Embedded;
@@ -142,10 +150,14 @@ fn mend(scenario: &mut Scenario) {
     if scenario.warmup >= scenario.duration {
         scenario.warmup = Dur::ZERO;
     }
-    let (end, instances) = (scenario.duration, scenario.scheduler.instances);
+    let (end, instances) = (scenario.duration, scenario.instances());
     let nodes: u32 = scenario.nodes.iter().map(|group| group.count).sum();
     let faults = &mut scenario.faults;
     faults.retain(|fault| fault.at < end && fault.instance.unwrap_or(0) < instances);
+    if scenario.duties.is_some() {
+        let ends = |fault: &Fault| fault.at.nanos() + fault.lasts.map_or(0, Dur::nanos);
+        faults.retain(|fault| ends(fault) <= end.nanos());
+    }
     for fault in faults {
         fault.nodes = fault.nodes.map(|hit| hit.min(nodes));
     }

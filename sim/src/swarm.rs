@@ -1,7 +1,10 @@
-//! Swarm runs: every seed draws its own policy, store, number of instances and faults.
+//! Swarm runs: every seed draws its own policy, store, number of instances and faults; of duties,
+//! instances, tolerances and faults.
 //!
 //! Only configurations that promise capacity are drawn, so that every broken invariant is a
 //! fault of ours.
+
+mod duties;
 
 use lingua_core::draws::pick;
 use lingua_scenarios::{AffinityRule, Dist, PauseDetect, StoreKind, Swarm, Way, WhenFull};
@@ -46,6 +49,10 @@ pub fn draw(scenario: &Scenario, seed: u64) -> Scenario {
     let mut drawn = Scenario { seed, ..scenario.clone() };
     let Some(swarm) = drawn.swarm.take() else { return drawn };
     let mut stream = Streams::new(seed).stream(Purpose::Faults, 0);
+    if drawn.duties.is_some() {
+        duties::draw(&mut drawn, &swarm, &mut stream);
+        return drawn;
+    }
     draw_scheduler(&mut drawn, &swarm, &mut stream);
     let count = below(&mut stream, swarm.faults_max + 1);
     for _ in 0..count {

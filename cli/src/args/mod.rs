@@ -10,6 +10,7 @@ use lingua_core::claim::Tolerance;
 use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
+use crate::failure::Failure;
 use crate::settings::Flags;
 
 pub(crate) use live::{Audio, Load, Probe, Profile};
@@ -93,6 +94,18 @@ impl File {
     /// Loads the scenario with all changes.
     pub(crate) fn load(&self) -> Result<Loaded, lingua_scenarios::Error> {
         Scenario::load(&self.file, &self.changes()?)
+    }
+
+    /// Loads a scenario that is to have nodes.
+    pub(crate) fn load_with_nodes(&self) -> Result<Loaded, Failure> {
+        let loaded = self.load()?;
+        if loaded.scenario.duties.is_some() {
+            let file = self.file.display();
+            return Err(Failure::Usage(format!(
+                "{file}: a scenario of duties has no nodes: play it with lingua sim {file}"
+            )));
+        }
+        Ok(loaded)
     }
 
     /// All changes, those that were written out last.

@@ -15,7 +15,7 @@ use crate::failure::{Code, Failure, print};
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &Capacity) -> Result<Code, Failure> {
-    let loaded = args.file.load()?;
+    let loaded = args.file.load_with_nodes()?;
     if loaded.scenario.expect.is_empty() {
         return Err(Failure::Usage(format!(
             "{}: capacity is searched under [[expect]], and there is none",

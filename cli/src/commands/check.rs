@@ -13,6 +13,17 @@ pub(crate) fn run(args: &File) -> Result<Code, Failure> {
     for warning in &loaded.warnings {
         tell(&format!("warning: {warning}"));
     }
+    if let Some(duties) = &scenario.duties {
+        return print(&format!(
+            "{} is fine: {} duties, {} instances, {} faults, {} variants\n",
+            args.file.display(),
+            duties.count,
+            scenario.instances(),
+            scenario.faults.len(),
+            variants.len()
+        ))
+        .map(|()| Code::Fine);
+    }
     print(&format!(
         "{} is fine: {nodes} nodes, {slots} slots, {} session groups, {} arrival groups, \
          {} faults, {} variants\n",

@@ -16,7 +16,7 @@ use crate::live::Live;
 use crate::machine;
 
 pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
-    let loaded = args.file.load()?;
+    let loaded = args.file.load_with_nodes()?;
     for warning in &loaded.warnings {
         tell(&format!("warning: {warning}"));
     }

@@ -8,7 +8,7 @@ use crate::args::File;
 use crate::failure::{Code, Failure, print};
 
 pub(crate) fn run(args: &File) -> Result<Code, Failure> {
-    let loaded = args.load()?;
+    let loaded = args.load_with_nodes()?;
     let mut table = Table::new(&[
         ("rule", Align::Left),
         ("pairs", Align::Right),

@@ -31,6 +31,18 @@ const SHOWN: [&str; 12] = [
     "headroom",
 ];
 
+/// What several seeds of duties are compared by.
+const SHOWN_OF_DUTIES: [&str; 8] = [
+    "duties.all_held_again_s",
+    "duties.longest_unheld_s",
+    "duties.unheld_at_end",
+    "duties.max_over_mean",
+    "duties.moves",
+    "duties.lapses",
+    "duties.writes.stale",
+    "duties.events.lost",
+];
+
 /// Runs of one call that are printed one by one.
 const LISTED_MAX: usize = 20;
 
@@ -115,7 +127,8 @@ fn several(
     }
     let owned: Vec<Run> = finished.iter().map(|f| f.artifacts.run.clone()).collect();
     let runs: Vec<&Run> = owned.iter().collect();
-    print(&replications::table(&owned, &SHOWN).to_text(100))?;
+    let shown: &[&str] = if loaded.scenario.duties.is_some() { &SHOWN_OF_DUTIES } else { &SHOWN };
+    print(&replications::table(&owned, shown).to_text(100))?;
     if let Some(dir) = &args.out {
         files::write_replications(dir, &owned)?;
         print(&format!("\nfiles: {} (replications.csv, a folder per seed)\n", dir.display()))?;
@@ -212,9 +225,15 @@ fn write_shrunk(scenario: &Scenario, broken: &Broken, file: &Path) -> Result<(),
     std::fs::write(file, header + &text)
         .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     let small = &shrunk.scenario;
-    let nodes: u32 = small.nodes.iter().map(|group| group.count).sum();
+    let size = match &small.duties {
+        Some(duties) => format!("{} duties, {} instances", duties.count, small.instances()),
+        None => {
+            let nodes: u32 = small.nodes.iter().map(|group| group.count).sum();
+            format!("{nodes} nodes")
+        }
+    };
     print(&format!(
-        "shrunk: {} ({nodes} nodes, {} faults, {} runs tried)\n",
+        "shrunk: {} ({size}, {} faults, {} runs tried)\n",
         file.display(),
         small.faults.len(),
         shrunk.tries

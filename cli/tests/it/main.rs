@@ -1,6 +1,7 @@
 //! The command as a person and a script meet it: output, files, exit codes.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod duties;
 mod independent_reader;
 mod probe;
 mod redis;

@@ -1,5 +1,6 @@
 //! The documented tables and situations, with their figures.
 
+use lingua_core::Micros;
 use lingua_core::claim::*;
 
 use crate::claim_script::{Script, id};
@@ -261,4 +262,41 @@ fn ageing_repairs_a_view_that_stays_wrong() {
     .collect();
     // Patience is two ticks; then 1, 2, 4, ... more.
     assert_eq!(orphans, [74, 73, 72, 70, 66, 58, 42, 10, 0]);
+}
+
+/// A second instance under a taken name is no member, disturbs nobody, and takes over once the
+/// first is gone.
+#[test]
+fn a_name_is_taken_once() {
+    let mut script = to_5_2();
+    let first = script.membership('B');
+    let join = Join { instance: id('B'), lease: Micros::secs(10), sent: script.now };
+    assert_eq!(script.apply(&Op::Join(join)), Reply::Duplicate);
+    assert_eq!(script.membership('B'), first, "the first one's lease stands");
+    script.settle("");
+    script.expect("nothing has changed", 18, 2, &[('A', 19, 10), ('B', 19, 8)]);
+    script.crash('B');
+    let Reply::Joined(second, _) = script.apply(&Op::Join(join)) else {
+        panic!("the name is free")
+    };
+    assert!(second.token > first.token);
+    let duty = script.board.view().duties.iter().find(|(_, holder)| holder.is_none()).unwrap().0;
+    assert_eq!(script.apply(&Op::Claim(duty, first)), Reply::Ended(first), "a former life");
+}
+
+/// As many deaths tolerated as there are instances, or more, is legal: the limit is 1 + K.
+#[test]
+fn a_tolerance_of_all_gives_each_room_for_all() {
+    for n in [3, 4, 100] {
+        let mut script = Script::new(n);
+        script.create(19, "");
+        for name in ['A', 'B', 'C'] {
+            script.join(name, usize::MAX);
+        }
+        script.expect("all at A", 19, 3, &[('A', 20, 19), ('B', 20, 0), ('C', 20, 0)]);
+        script.crash('A');
+        script.crash('B');
+        script.settle("");
+        script.expect("C alone", 19, 1, &[('C', 20, 19)]);
+    }
 }

@@ -1,10 +1,12 @@
 //! What a run says, in words and tables: the one source of terminal, Markdown and page.
 
+mod duties;
 mod load;
 mod tables;
 
 use std::collections::BTreeMap;
 
+pub use self::duties::*;
 pub use self::load::*;
 pub use self::tables::*;
 
@@ -51,6 +53,15 @@ pub struct KeyFigure {
 
 /// The whole run in one or two sentences of plain words.
 pub fn headline(run: &Run) -> String {
+    let text = run.duties.as_ref().map_or_else(|| of_jobs(run), duties::headline);
+    match run.verdict {
+        Verdict::Void => format!("Void, not to be trusted. {text}"),
+        Verdict::InvariantBroken => format!("Stopped by a broken invariant. {text}"),
+        Verdict::Ok | Verdict::ExpectationFailed => text,
+    }
+}
+
+fn of_jobs(run: &Run) -> String {
     let verb = if run.refused_ratio > 0.0 {
         format!("refuses {}", percent(run.refused_ratio))
     } else {
@@ -70,11 +81,7 @@ pub fn headline(run: &Run) -> String {
         let left = percent(run.headroom);
         text += &format!(" First to give way: {}, with {left} headroom.", run.first_limit);
     }
-    match run.verdict {
-        Verdict::Void => format!("Void, not to be trusted. {text}"),
-        Verdict::InvariantBroken => format!("Stopped by a broken invariant. {text}"),
-        Verdict::Ok | Verdict::ExpectationFailed => text,
-    }
+    text
 }
 
 /// The verdict in words.
@@ -108,6 +115,9 @@ pub fn setting(run: &Run) -> String {
 
 /// The figures every reader looks for first, in the order they are looked for.
 pub fn key_figures(run: &Run) -> Vec<KeyFigure> {
+    if let Some(duties) = &run.duties {
+        return duties::key_figures(duties);
+    }
     let jobs = &run.jobs;
     let mut figures = vec![
         KeyFigure {

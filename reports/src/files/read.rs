@@ -145,6 +145,7 @@ pub fn read_artifacts(dir: &Path) -> Result<Artifacts, ReadError> {
         histograms,
         timeseries,
         node_jobs,
+        duties: Vec::new(),
         sample_s,
     })
 }

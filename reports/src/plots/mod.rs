@@ -1,6 +1,7 @@
 //! Figures as SVG, one file per figure, drawn without fonts so that bytes do not depend on a machine.
 
 mod axes;
+mod duties;
 mod heat_map;
 mod jobs_per_node;
 mod latency_over_time;
@@ -47,6 +48,9 @@ pub struct Figure {
 
 /// All figures of a run, in reading order.
 pub fn figures(artifacts: &Artifacts) -> Result<Vec<Figure>, PlotError> {
+    if artifacts.run.duties.is_some() {
+        return Ok(vec![duties::figure(artifacts)?]);
+    }
     Ok(vec![
         percentiles::figure(artifacts)?,
         latency_over_time::figure(artifacts)?,
@@ -79,6 +83,7 @@ fn nothing(title: &str, words: &str, good: bool) -> Result<String, PlotError> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::run::Run;
 
     #[test]
     fn every_figure_is_drawn_and_alike_each_time() {
@@ -95,7 +100,7 @@ mod tests {
     #[test]
     fn a_run_of_nothing_can_be_drawn() {
         let empty = Artifacts {
-            run: crate::metrics::blank(),
+            run: Run { duties: None, ..crate::metrics::blank() },
             histograms: [].into(),
             timeseries: Vec::new(),
             node_jobs: Vec::new(),

@@ -39,3 +39,18 @@ pub(crate) fn heat(share: f64) -> Colour {
 pub(crate) fn on_heat(share: f64) -> Colour {
     if share > 0.55 { PAPER } else { INK }
 }
+
+/// The colour of one of many lines; after the eighth they come again.
+pub(crate) fn line_colour(line: usize) -> Colour {
+    const LINES: [Colour; 8] = [
+        BLUE,
+        ORANGE,
+        GREEN,
+        PURPLE,
+        (0xE6, 0x9F, 0x00),
+        (0x56, 0xB4, 0xE9),
+        (0x33, 0x33, 0x33),
+        (0x8B, 0x5A, 0x2B),
+    ];
+    LINES[line % LINES.len()]
+}

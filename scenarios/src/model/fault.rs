@@ -101,13 +101,20 @@ pub enum FaultKind {
     SlowNode,
     /// The node asks for no new jobs.
     Drain,
-    /// The instance dies and restarts after `for`.
+    /// The instance dies and restarts after `for`. Of duties: without `for` it stays dead.
     InstanceCrash,
+    /// The instance stops for `for`, and goes on where it stopped (duties).
+    InstanceFreeze,
+    /// One more instance comes; with `for` it leaves after that (duties).
+    InstanceJoin,
+    /// An operator puts the instance on the drain list, for `for` or for good (duties).
+    InstanceDrain,
     /// The store answers nothing for `for`.
     StoreStall,
     /// The store fails over; writes of the last `span` are lost.
     StoreFailover,
-    /// Instance and store cannot reach each other, or one of them not the other (`way`).
+    /// Instance and store cannot reach each other, or one of them not the other (`way`). The store
+    /// of duties is their coordinator.
     Partition,
     /// Replies of the store are lost after commit, with `probability`.
     ReplyLoss,
@@ -123,14 +130,29 @@ pub enum FaultKind {
     LateRelease,
     /// The store's clock steps by `span`.
     ClockStep,
-    /// Messages to nodes are delayed by `factor`.
+    /// Messages to nodes are delayed by `factor`; of duties, all between instances and coordinator.
     Delay,
     /// Nodes report another maximum of concurrent jobs.
     MaxJobs,
-    /// Events that tell instances of changed membership are lost, with `probability`.
+    /// Events that tell instances of changed membership, or of duties, are lost, with `probability`.
     EventLoss,
     /// Such events arrive late by `span`, so that later ones overtake them, with `probability`.
     EventReorder,
+}
+
+impl FaultKind {
+    /// The kinds that a scenario of duties knows.
+    pub const OF_DUTIES: [Self; 9] = [
+        Self::InstanceCrash,
+        Self::InstanceFreeze,
+        Self::InstanceJoin,
+        Self::InstanceDrain,
+        Self::Partition,
+        Self::ReplyLoss,
+        Self::Delay,
+        Self::EventLoss,
+        Self::EventReorder,
+    ];
 }
 
 /// The way between an instance and the store that a partition cuts.

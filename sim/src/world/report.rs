@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use lingua_core::Micros;
-use lingua_reports::metrics::{self, Bound};
 use lingua_reports::run::{
     Artifacts, Fairness, Kind, Machine, Oversold, PairRow, Run, SCHEMA_VERSION, Sample,
     ScenarioRef, SchedulerLoad, StoreLoad, Verdict,
 };
-use lingua_reports::{facts, stats, summary, theory};
+use lingua_reports::{stats, summary, theory};
 use lingua_scenarios::{Basis, Scenario, WhenFull, name_of};
 
 use crate::limits::Used;
 use crate::record::standard_error;
 use crate::world::{Event, World};
-use crate::{Broken, Finished};
+use crate::{Broken, Finished, verdict};
 
 impl World {
     /// A row of the time series is due.
@@ -138,17 +137,19 @@ impl World {
             expectations: Vec::new(),
             events: self.queue.scheduled(),
             load: None,
+            duties: None,
         };
         run.pairs = self.pair_rows(run.erlang_b);
         for (name, &count) in self.recorder.broken() {
             run.invariants.insert((*name).to_owned(), count);
         }
-        judge(&mut run, scenario, self.broken.as_ref(), self.void);
+        verdict::judge(&mut run, scenario, self.broken.as_ref(), self.void);
         let artifacts = Artifacts {
             run,
             histograms,
             timeseries: std::mem::take(&mut self.recorder.series.rows),
             node_jobs,
+            duties: Vec::new(),
             machine: Machine::default(),
             sample_s: self.recorder.series.span.as_secs_f64(),
             warmup_s: self.warmup.as_secs_f64(),
@@ -332,28 +333,6 @@ impl World {
             marks.insert(format!("failed_{name}"), count);
         }
         marks
-    }
-}
-
-fn judge(run: &mut Run, scenario: &Scenario, broken: Option<&Broken>, void: Option<String>) {
-    let bounds: Vec<Bound> = scenario
-        .expect
-        .iter()
-        .map(|expect| Bound { metric: expect.metric.clone(), min: expect.min, max: expect.max })
-        .collect();
-    run.expectations = metrics::evaluate(run, &bounds);
-    if let Some(broken) = broken {
-        run.verdict = Verdict::InvariantBroken;
-        run.reasons.push(format!("{} at {:?}: {}", broken.invariant, broken.at, broken.message));
-    } else if let Some(reason) = void {
-        run.verdict = Verdict::Void;
-        run.reasons.push(reason);
-    } else if run.expectations.iter().any(|expectation| !expectation.met) {
-        run.verdict = Verdict::ExpectationFailed;
-        let missed: Vec<_> = run.expectations.iter().filter(|e| !e.met).cloned().collect();
-        for missed in &missed {
-            run.reasons.push(format!("{} should be {}", missed.metric, facts::demand(missed)));
-        }
     }
 }
 

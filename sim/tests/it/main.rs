@@ -4,6 +4,7 @@
 mod costs;
 mod determinism;
 mod documents;
+mod duties;
 mod measures;
 mod planted;
 mod policies;
