@@ -11,6 +11,8 @@ mod coordinator;
 mod embedded;
 mod keeper;
 mod on_store;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 pub use coordinator::{Coordinator, Work};
 pub use embedded::Embedded;
