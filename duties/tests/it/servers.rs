@@ -1,5 +1,6 @@
 //! Servers that tests start, each on a free port with a folder of its own.
 
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use lingua_duties::zookeeper::{Credentials, Root, Servers, ZooKeeper, ZooKeeperConfig};
 use tempfile::TempDir;
+use tokio::io::copy_bidirectional;
+use tokio::sync::watch;
 
 /// Longest wait for anything that a busy machine may delay.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,12 +27,13 @@ pub(crate) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn listens(child: &mut Child, port: u16) {
+/// Waits until a server that has just been started is ready.
+fn wait_for(child: &mut Child, port: u16, is_ready: impl Fn(TcpStream) -> io::Result<bool>) {
     let since = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while !TcpStream::connect(("127.0.0.1", port)).and_then(&is_ready).unwrap_or(false) {
         let ended = child.try_wait().unwrap();
         assert!(ended.is_none(), "a server of the tests has ended: {ended:?}");
-        assert!(since.elapsed() < PATIENCE, "a server of the tests does not listen");
+        assert!(since.elapsed() < PATIENCE, "a server of the tests is not ready");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(child.try_wait().unwrap().is_none(), "another process has taken port {port}");
@@ -50,7 +54,7 @@ impl RedisServer {
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server can be started: `apt-get install redis-server`, or .ci/run does");
-        listens(&mut child, port);
+        wait_for(&mut child, port, |_| Ok(true));
         Self { child, port, _folder: folder }
     }
 
@@ -75,13 +79,13 @@ impl ZooKeeperServer {
     pub(crate) fn start() -> Self {
         let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
         let config = format!(
-            "tickTime=500\nmaxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false\n\
+            "tickTime=500\nmaxSessionTimeout=60000\nmaxClientCnxns=0\nforceSync=no\nadmin.enableServer=false\n\
              clientPortAddress=127.0.0.1\nclientPort={port}\ndataDir={}\n",
             folder.path().display(),
         );
         std::fs::write(folder.path().join("zoo.cfg"), config).unwrap();
         let mut child = Self::run(&folder);
-        listens(&mut child, port);
+        wait_for(&mut child, port, serves);
         Self { child, port, folder }
     }
 
@@ -116,7 +120,7 @@ impl ZooKeeperServer {
 
     pub(crate) fn back(&mut self) {
         self.child = Self::run(&self.folder);
-        listens(&mut self.child, self.port);
+        wait_for(&mut self.child, self.port, serves);
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -128,9 +132,57 @@ impl ZooKeeperServer {
     }
 }
 
+/// ZooKeeper listens before it serves.
+fn serves(mut stream: TcpStream) -> io::Result<bool> {
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    stream.write_all(b"srvr")?;
+    let mut told = String::new();
+    stream.read_to_string(&mut told)?;
+    Ok(told.contains("Mode: "))
+}
+
 impl Drop for ZooKeeperServer {
     fn drop(&mut self) {
         end(&mut self.child);
+    }
+}
+
+/// A way to a server that can be cut.
+pub(crate) struct Way {
+    port: u16,
+    cut: watch::Sender<bool>,
+}
+
+impl Way {
+    pub(crate) async fn to(server: u16) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (cut, is_cut) = watch::channel(false);
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut is_cut = is_cut.clone();
+                tokio::spawn(async move {
+                    let through = async {
+                        let mut far = tokio::net::TcpStream::connect(("127.0.0.1", server)).await?;
+                        copy_bidirectional(&mut near, &mut far).await
+                    };
+                    tokio::select! {
+                        biased;
+                        _ = is_cut.wait_for(|cut| *cut) => {}
+                        _ = through => {}
+                    }
+                });
+            }
+        });
+        Self { port, cut }
+    }
+
+    pub(crate) fn set_cut(&self, cut: bool) {
+        self.cut.send_replace(cut);
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 }
 
