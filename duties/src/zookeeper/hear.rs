@@ -17,8 +17,7 @@ use super::session::Session;
 /// Between two attempts to listen.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Tells of changes until the receiver is gone, by a session of its own: that of the membership
-/// comes and goes.
+/// Tells of changes for good, by a session of its own: that of the membership comes and goes.
 pub(super) async fn hear(config: &ZooKeeperConfig, events: &mpsc::Sender<Event>) {
     let mut up = true;
     loop {

@@ -73,12 +73,12 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// Whether a membership of this session stands. Asked by a change that changes nothing: the
-    /// answer comes from the leader, so that a server cut off from it cannot give it.
+    /// Whether a membership of this session stands. Asked first by a change that changes nothing: a
+    /// server cut off from its leader cannot answer it, and none answers what comes after it sooner.
     pub(super) async fn stands(self, own: Membership) -> Result<bool, ZooKeeperError> {
         let path = self.shared.config.root.member(own.instance);
         let check = self.writer().check(&path)?;
-        let (stat, checked) = tokio::join!(self.stat(&path), check.commit());
+        let (checked, stat) = tokio::join!(check.commit(), self.stat(&path));
         let is_same = stat?.is_some_and(|stat| token(stat.czxid) == own.token);
         Ok(is_same && matches!(checked?, Outcome::Done(_)))
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lingua_core::claim::{Cause, Change, ClaimBoard, DutyId, Join, Membership, Op, Reply, Token, View};
+use lingua_core::claim::{
+    Cause, Change, ClaimBoard, DutyId, Join, Membership, Op, Reply, Token, View,
+};
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
 use lingua_duties::zookeeper::{ZooKeeper, ZooKeeperError};
@@ -228,6 +230,23 @@ async fn what_no_board_has_made_is_left_alone() {
     assert_eq!(step(&board, Op::Claim(DUTY, own)).await, Reply::Taken(DUTY));
     raw.delete(&format!("{root}/holders/7"), None).await.unwrap();
     claimed(&board, own).await;
+}
+
+#[tokio::test]
+async fn a_membership_that_somebody_has_deleted_is_over() {
+    let (server, root) = (ZooKeeperServer::shared(), new_root());
+    let (first, second) =
+        (zookeeper(&server.address(), &root).await, zookeeper(&server.address(), &root).await);
+    let raw = Client::connect(&server.address()).await.unwrap();
+    step(&first, Op::Create(DUTY)).await;
+    let own = joined(&first, 1, LONG).await;
+    raw.delete(&format!("{root}/members/1"), None).await.unwrap();
+    assert_eq!(step(&first, Op::Claim(DUTY, own)).await, Reply::Ended(own));
+    // Also where another has come in its place.
+    let other = joined(&second, 1, LONG).await;
+    assert_eq!(step(&first, Op::Renew(own, Micros::ZERO)).await, Reply::Ended(own));
+    let stays = step(&second, Op::Renew(other, Micros::ZERO)).await;
+    assert_eq!(stays, Reply::Renewed(other, Micros::ZERO));
 }
 
 #[tokio::test]
