@@ -90,6 +90,12 @@ pub(super) struct Seat {
     pub(super) version: i32,
 }
 
+/// Lets what this session reads next be as new as what others have written at other servers.
+pub(super) async fn catch_up(client: &Client, root: &Root) -> Result<(), ZooKeeperError> {
+    let synced = client.sync(root.path()).await;
+    synced.map_err(|error| ZooKeeperError::at(root.path(), error))
+}
+
 pub(super) async fn read_dirs(client: &Client, root: &Root) -> Result<Dirs, ZooKeeperError> {
     let failed = |error| ZooKeeperError::at(root.path(), error);
     let mut reader = client.new_multi_reader();
@@ -97,7 +103,9 @@ pub(super) async fn read_dirs(client: &Client, root: &Root) -> Result<Dirs, ZooK
         reader.add_get_data(&root.dir(dir)).map_err(failed)?;
         reader.add_get_children(&root.dir(dir)).map_err(failed)?;
     }
-    let mut answers = reader.commit().await.map_err(failed)?.into_iter();
+    let (synced, read) = tokio::join!(catch_up(client, root), reader.commit());
+    synced?;
+    let mut answers = read.map_err(failed)?.into_iter();
     let mut listed = |dir: Dir| match (answers.next(), answers.next()) {
         (
             Some(MultiReadResult::Data { stat, .. }),

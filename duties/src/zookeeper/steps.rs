@@ -12,7 +12,7 @@ use zookeeper_client::{Client, CreateMode, Error as ClientError, MultiWriteResul
 use super::Shared;
 use super::error::ZooKeeperError;
 use super::place::Dir;
-use super::read::{DRAINS, Strangers, read_dirs, read_members, read_view, token};
+use super::read::{DRAINS, Strangers, catch_up, read_dirs, read_members, read_view, token};
 use super::write::{Outcome, Writer};
 
 /// How often a step begins anew because others have changed what it rests on.
@@ -136,6 +136,7 @@ impl<'a> Steps<'a> {
     pub(super) async fn release(self, duty: DutyId, own: Token) -> Stepped {
         let (duties, holder) = (self.dir(Dir::Duties), self.shared.config.root.holder(duty));
         for _ in 0..ATTEMPTS_MAX {
+            catch_up(self.client, &self.shared.config.root).await?;
             let before = self.stat(&duties).await?.map_or(0, |stat| stat.version);
             let stat = self.stat(&holder).await?.filter(|stat| token(stat.czxid) == own);
             let Some(stat) = stat else { return Ok(Reply::Released(duty, own)) };
