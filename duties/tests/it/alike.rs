@@ -11,7 +11,7 @@ use lingua_duties::zookeeper::ZooKeeper;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::servers::{ZooKeeperServer, new_root, zookeeper};
+use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
 
 /// Steps of one case, and how many cases.
 const STEPS: std::ops::Range<usize> = 200..300;
@@ -165,11 +165,13 @@ impl Given {
     }
 }
 
-async fn case(address: &str, steps: &[Drawn]) -> Result<(), TestCaseError> {
+/// Instances and the operator come by different servers, if there are several.
+async fn case(servers: &[String], steps: &[Drawn]) -> Result<(), TestCaseError> {
     let root = new_root();
-    let operator = zookeeper(address, &root).await;
+    let mut addresses = servers.iter().cycle();
+    let operator = zookeeper(addresses.next().unwrap(), &root).await;
     let mut instances: Vec<ZooKeeper> = Vec::new();
-    for _ in 0..INSTANCES {
+    for address in addresses.take(INSTANCES.into()) {
         instances.push(zookeeper(address, &root).await);
     }
     let (mut board, mut given) = (ClaimBoard::default(), Given::default());
@@ -185,15 +187,24 @@ async fn case(address: &str, steps: &[Drawn]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-#[test]
-fn both_boards_answer_alike() {
+fn all_cases(servers: &[String]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let server = ZooKeeperServer::shared();
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let steps = prop::collection::vec(drawn(), STEPS);
-    let outcome = TestRunner::new(config)
-        .run(&steps, |steps| runtime.block_on(case(&server.address(), &steps)));
+    let outcome =
+        TestRunner::new(config).run(&steps, |steps| runtime.block_on(case(servers, &steps)));
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+#[test]
+fn both_boards_answer_alike() {
+    all_cases(&[ZooKeeperServer::shared().address()]);
+}
+
+#[test]
+fn servers_of_an_ensemble_answer_alike() {
+    let servers = ZooKeeperServer::ensemble();
+    all_cases(&servers.each_ref().map(ZooKeeperServer::address));
 }

@@ -10,7 +10,7 @@ use lingua_duties::{Coordinator, Keeper, Rules, Work};
 use lingua_store::{Layout, Store, StoreClock, StoreConfig};
 use tokio::sync::mpsc;
 
-use crate::servers::zookeeper;
+use crate::zookeeper::zookeeper;
 
 /// Life of a membership, and how often it is renewed.
 pub(crate) const LEASE: Micros = Micros::secs(4);

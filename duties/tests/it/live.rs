@@ -12,7 +12,8 @@ use lingua_duties::Coordinator;
 use tokio::time::sleep;
 
 use crate::instance::{LEASE, NUMBER, REDIS, ROOT, RUNS, ZOOKEEPER, store};
-use crate::servers::{PATIENCE, RedisServer, ZooKeeperServer, end, new_root, zookeeper};
+use crate::servers::{PATIENCE, RedisServer, end};
+use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
 
 const DUTIES: u32 = 200;
 const INSTANCES: u16 = 5;

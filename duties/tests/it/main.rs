@@ -7,3 +7,4 @@ mod instance;
 mod live;
 mod servers;
 mod trouble;
+mod zookeeper;

@@ -13,7 +13,8 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode};
 
-use crate::servers::{PATIENCE, Way, ZooKeeperServer, at_zookeeper, new_root, zookeeper};
+use crate::servers::PATIENCE;
+use crate::zookeeper::{Way, ZooKeeperServer, at_zookeeper, new_root, zookeeper};
 
 const DUTY: DutyId = DutyId(7);
 /// The shortest that the server of the tests allows is a session of a second.
@@ -221,11 +222,15 @@ async fn what_no_board_has_made_is_left_alone() {
     let raw = Client::connect(&server.address()).await.unwrap();
     let options = CreateMode::Persistent.with_acls(Acls::anyone_all());
     for name in ["members/9", "members/x", "members/007", "duties/-1", "duties/x", "holders/7"] {
-        raw.create(&format!("{root}/{name}"), b"\xff", &options).await.unwrap();
+        raw.create(&format!("{root}/{name}"), b"1", &options).await.unwrap();
     }
+    let other = DutyId(8);
+    step(&board, Op::Create(other)).await;
+    let options = CreateMode::Ephemeral.with_acls(Acls::anyone_all());
+    raw.create(&format!("{root}/holders/8"), b"\xff", &options).await.unwrap();
     let own = joined(&board, 1, LONG).await;
     let view = look(&board).await;
-    assert_eq!(view.duties, [(DUTY, None)]);
+    assert_eq!(view.duties, [(DUTY, None), (other, None)]);
     assert_eq!(view.members.len(), 1, "{view:?}");
     assert_eq!(step(&board, Op::Claim(DUTY, own)).await, Reply::Taken(DUTY));
     raw.delete(&format!("{root}/holders/7"), None).await.unwrap();
