@@ -4,6 +4,9 @@
 //! Whoever stands still for longer than its lease, or cannot reach the coordinator, stops all its
 //! duties by its own clock, before they can be held by another. What a run writes carries its
 //! token, so that a run that wakes too late is refused.
+//!
+//! The board is in this process ([`Embedded`]), on the store, or, with the feature `zookeeper`, at
+//! ZooKeeper.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +15,8 @@ mod embedded;
 mod keeper;
 mod on_store;
 mod surplus;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 pub use coordinator::{Coordinator, Work};
 pub use embedded::Embedded;

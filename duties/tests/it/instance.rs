@@ -1,4 +1,4 @@
-//! One instance as a process of its own: it keeps duties on Redis and writes down every run.
+//! One instance as a process of its own: it keeps duties, and counts every run on Redis.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use lingua_core::claim::{ClaimConfig, DutyId, Holder, Token};
 use lingua_core::{InstanceId, Micros, StateConfig};
-use lingua_duties::{Keeper, Rules, Work};
+use lingua_duties::{Coordinator, Keeper, Rules, Work};
 use lingua_store::{Layout, Store, StoreClock, StoreConfig};
 use tokio::sync::mpsc;
+
+use crate::zookeeper::zookeeper;
 
 /// Life of a membership, and how often it is renewed.
 pub(crate) const LEASE: Micros = Micros::secs(4);
@@ -17,6 +19,8 @@ const TICK: Micros = Micros::millis(800);
 const REST: Duration = Duration::from_millis(100);
 /// What tells the process who it is and where to write.
 pub(crate) const REDIS: &str = "LINGUA_DUTIES_REDIS";
+pub(crate) const ZOOKEEPER: &str = "LINGUA_DUTIES_ZOOKEEPER";
+pub(crate) const ROOT: &str = "LINGUA_DUTIES_ROOT";
 pub(crate) const NUMBER: &str = "LINGUA_DUTIES_NUMBER";
 pub(crate) const RUNS: &str = "LINGUA_DUTIES_RUNS";
 
@@ -58,9 +62,17 @@ async fn instance() {
     let runs = std::fs::OpenOptions::new().create(true).append(true).open(told(RUNS)).unwrap();
     let instance = InstanceId(number);
     let work = Counted { store: store.clone(), instance, runs: Arc::new(Mutex::new(runs)) };
+    match std::env::var(ZOOKEEPER) {
+        Ok(address) => keep(zookeeper(&address, &told(ROOT)).await, work).await,
+        Err(_) => keep(store, work).await,
+    }
+}
+
+async fn keep<C: Coordinator>(board: C, work: Counted) {
+    let instance = work.instance;
     let claim = ClaimConfig { lease: LEASE, tick: TICK, ..ClaimConfig::new(instance) };
-    let rules = Rules { claim, duties: Vec::new(), seed: number.into(), spreads: false };
-    let (keeper, _) = Keeper::new(store, work, rules);
+    let rules = Rules { claim, duties: Vec::new(), seed: instance.0.into(), spreads: false };
+    let (keeper, _) = Keeper::new(board, work, rules);
     let (_orders, ordered) = mpsc::channel(1);
     keeper.run(ordered).await;
 }

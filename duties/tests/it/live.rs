@@ -1,4 +1,4 @@
-//! Five processes and two hundred duties on one Redis: killed, frozen, drained.
+//! Five processes and two hundred duties on one board: killed, frozen, drained.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,55 +8,25 @@ use std::time::{Duration, Instant};
 
 use lingua_core::claim::{Cause, DutyId, Op, Reply, View};
 use lingua_core::{InstanceId, Micros};
-use lingua_store::Store;
+use lingua_duties::Coordinator;
 use tokio::time::sleep;
 
-use crate::instance::{LEASE, NUMBER, REDIS, RUNS, store};
+use crate::instance::{LEASE, NUMBER, REDIS, ROOT, RUNS, ZOOKEEPER, store};
+use crate::servers::{PATIENCE, RedisServer, end};
+use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
 
 const DUTIES: u32 = 200;
 const INSTANCES: u16 = 5;
-/// Longest wait for what is promised within the lease and two seconds: a busy machine is slower.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest span in which all duties are to be held again after a death is known.
 const SLACK: Duration = Duration::from_secs(2);
-
-struct Server(
-    Child,
-    u16,
-    #[allow(dead_code, reason = "it goes with the server")] tempfile::TempDir,
-);
-
-impl Server {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut child = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
-            .arg(folder.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("redis-server can be started: `apt-get install redis-server`, or .ci/run does");
-        let since = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(since.elapsed() < PATIENCE, "redis-server does not listen");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert!(child.try_wait().unwrap().is_none(), "another process has taken port {port}");
-        Self(child, port, folder)
-    }
-
-    fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.1)
-    }
-}
 
 struct Instance(Child);
 
 impl Instance {
-    fn start(server: &Server, number: u16, runs: &Path) -> Self {
+    fn start(board: &[(&str, String)], number: u16, runs: &Path) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "instance::instance", "--nocapture"])
-            .env(REDIS, server.url())
+            .envs(board.iter().map(|(name, value)| (name, value)))
             .env(NUMBER, number.to_string())
             .env(RUNS, runs)
             .stdout(Stdio::null())
@@ -72,36 +42,28 @@ impl Instance {
     }
 }
 
-/// Ends a process that was started here.
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
 impl Drop for Instance {
     fn drop(&mut self) {
         end(&mut self.0);
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        end(&mut self.0);
-    }
+async fn step<C: Coordinator>(board: &C, op: Op) -> Reply {
+    board.apply(Micros::ZERO, op).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-async fn look(store: &Store) -> Arc<View> {
-    match store.duty(Micros::ZERO, &Op::Look(Cause::Tick)).await.unwrap() {
+async fn look<C: Coordinator>(board: &C) -> Arc<View> {
+    match step(board, Op::Look(Cause::Tick)).await {
         Reply::View(_, view) => view,
         other => panic!("{other:?}"),
     }
 }
 
 /// Waits until a view is as it should be; how long that took.
-async fn until(store: &Store, what: &str, is_so: impl Fn(&View) -> bool) -> Duration {
+async fn until<C: Coordinator>(board: &C, what: &str, is_so: impl Fn(&View) -> bool) -> Duration {
     let since = Instant::now();
     loop {
-        let view = look(store).await;
+        let view = look(board).await;
         if is_so(&view) {
             eprintln!("{what}: after {:.1} s", since.elapsed().as_secs_f64());
             return since.elapsed();
@@ -154,48 +116,61 @@ fn check_runs(runs: &[PathBuf]) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn every_duty_is_held_by_exactly_one_whatever_dies() {
-    let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
-    let store = store(&server.url()).await;
+async fn on_redis_every_duty_is_held_by_exactly_one_whatever_dies() {
+    let server = RedisServer::start();
+    whatever_dies(&store(&server.url()).await, &[(REDIS, server.url())]).await;
+}
+
+/// The runs are counted on Redis all the same: what they write to is not the board.
+#[tokio::test]
+async fn on_zookeeper_every_duty_is_held_by_exactly_one_whatever_dies() {
+    let (server, redis, root) = (ZooKeeperServer::shared(), RedisServer::start(), new_root());
+    let board = zookeeper(&server.address(), &root).await;
+    let told = [(REDIS, redis.url()), (ZOOKEEPER, server.address()), (ROOT, root)];
+    whatever_dies(&board, &told).await;
+}
+
+async fn whatever_dies<C: Coordinator>(board: &C, told: &[(&str, String)]) {
+    let folder = tempfile::tempdir().unwrap();
     for duty in 0..DUTIES {
-        store.duty(Micros::ZERO, &Op::Create(DutyId(duty))).await.unwrap();
+        step(board, Op::Create(DutyId(duty))).await;
     }
     let runs: Vec<PathBuf> =
         (0..INSTANCES).map(|number| folder.path().join(number.to_string())).collect();
-    let start = |number: u16| Instance::start(&server, number, &runs[usize::from(number)]);
+    let start = |number: u16| Instance::start(told, number, &runs[usize::from(number)]);
     let mut instances: Vec<Instance> = (0..INSTANCES).map(start).collect();
-    until(&store, "all held by five", |view| {
+    until(board, "all held by five", |view| {
         view.members.len() == 5 && all_held_by(view, &[0, 1, 2, 3, 4])
     })
     .await;
     // Who came first may hold more than its limit for five: what is held is not taken away.
-    let view = look(&store).await;
+    let view = look(board).await;
     eprintln!("each holds {:?}", (0..INSTANCES).map(|id| held_by(&view, id)).collect::<Vec<_>>());
 
     instances.drain(..2);
     let took =
-        until(&store, "two killed, all held by three", |view| all_held_by(view, &[2, 3, 4])).await;
+        until(board, "two killed, all held by three", |view| all_held_by(view, &[2, 3, 4])).await;
     eprintln!("promised within {:.1} s", (lease() + SLACK).as_secs_f64());
     assert!(took >= lease() / 2, "nobody can know earlier: {took:?}");
 
     instances[0].signal("-STOP");
-    until(&store, "one frozen, all held by two", |view| all_held_by(view, &[3, 4])).await;
+    until(board, "one frozen, all held by two", |view| all_held_by(view, &[3, 4])).await;
     instances[0].signal("-CONT");
-    until(&store, "awake again, and a member anew", |view| {
+    until(board, "awake again, and a member anew", |view| {
         view.members.len() == 3 && all_held_by(view, &[2, 3, 4])
     })
     .await;
 
     let drain = |instance, force| Op::Drain { instance: InstanceId(instance), force };
-    assert_eq!(store.duty(Micros::ZERO, &drain(3, false)).await.unwrap(), Reply::Done);
-    until(&store, "half drained", |view| held_by(view, 3) < 40).await;
-    let refused = store.duty(Micros::ZERO, &drain(4, false)).await.unwrap();
+    assert_eq!(step(board, drain(3, false)).await, Reply::Done);
+    until(board, "half drained", |view| held_by(view, 3) < 40).await;
+    let refused = step(board, drain(4, false)).await;
     assert_eq!(refused, Reply::Draining(InstanceId(3)), "one after the other");
-    let stays = store.duty(Micros::ZERO, &Op::EndDrain(InstanceId(3))).await.unwrap();
+    let stays = step(board, Op::EndDrain(InstanceId(3))).await;
     assert_eq!(stays, Reply::Done);
-    until(&store, "the mind is changed, all held", |view| all_held_by(view, &[2, 3, 4])).await;
-    assert_eq!(store.duty(Micros::ZERO, &drain(3, false)).await.unwrap(), Reply::Done);
-    until(&store, "drained, all held by two", |view| all_held_by(view, &[2, 4])).await;
+    until(board, "the mind is changed, all held", |view| all_held_by(view, &[2, 3, 4])).await;
+    assert_eq!(step(board, drain(3, false)).await, Reply::Done);
+    until(board, "drained, all held by two", |view| all_held_by(view, &[2, 4])).await;
     drop(instances);
     let (all, refused) = check_runs(&runs);
     eprintln!("{all} runs counted, {refused} refused");

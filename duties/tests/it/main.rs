@@ -1,6 +1,10 @@
-//! Duties among real processes on a real Redis.
+//! Duties among real processes on a real Redis and a real ZooKeeper.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod alike;
 mod alone;
 mod instance;
 mod live;
+mod servers;
+mod trouble;
+mod zookeeper;
