@@ -90,10 +90,13 @@ pub(super) struct Seat {
     pub(super) version: i32,
 }
 
-/// Lets what this session reads next be as new as what others have written at other servers.
+/// Lets what this session reads next be as new as what others have written at other servers: a change
+/// that changes nothing comes after theirs. ZooKeeper's own `sync` does not wait at the leader.
 pub(super) async fn catch_up(client: &Client, root: &Root) -> Result<(), ZooKeeperError> {
-    let synced = client.sync(root.path()).await;
-    synced.map_err(|error| ZooKeeperError::at(root.path(), error))
+    let failed = |error| ZooKeeperError::at(root.path(), error);
+    let check = client.new_check_writer(root.path(), None).map_err(failed)?;
+    check.commit().await.map_err(|error| failed(error.into()))?;
+    Ok(())
 }
 
 pub(super) async fn read_dirs(client: &Client, root: &Root) -> Result<Dirs, ZooKeeperError> {
@@ -103,9 +106,8 @@ pub(super) async fn read_dirs(client: &Client, root: &Root) -> Result<Dirs, ZooK
         reader.add_get_data(&root.dir(dir)).map_err(failed)?;
         reader.add_get_children(&root.dir(dir)).map_err(failed)?;
     }
-    let (synced, read) = tokio::join!(catch_up(client, root), reader.commit());
-    synced?;
-    let mut answers = read.map_err(failed)?.into_iter();
+    catch_up(client, root).await?;
+    let mut answers = reader.commit().await.map_err(failed)?.into_iter();
     let mut listed = |dir: Dir| match (answers.next(), answers.next()) {
         (
             Some(MultiReadResult::Data { stat, .. }),

@@ -73,14 +73,12 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// Whether a membership of this session stands. Asked first by a change that changes nothing: a
-    /// server cut off from its leader cannot answer it, and none answers what comes after it sooner.
+    /// Whether a membership of this session stands. A server cut off from its leader cannot say so:
+    /// what is read comes after a change that changes nothing.
     pub(super) async fn stands(self, own: Membership) -> Result<bool, ZooKeeperError> {
-        let path = self.shared.config.root.member(own.instance);
-        let check = self.writer().check(&path)?;
-        let (checked, stat) = tokio::join!(check.commit(), self.stat(&path));
-        let is_same = stat?.is_some_and(|stat| token(stat.czxid) == own.token);
-        Ok(is_same && matches!(checked?, Outcome::Done(_)))
+        catch_up(self.client, &self.shared.config.root).await?;
+        let stat = self.stat(&self.shared.config.root.member(own.instance)).await?;
+        Ok(stat.is_some_and(|stat| token(stat.czxid) == own.token))
     }
 
     pub(super) async fn create(self, duty: DutyId) -> Stepped {

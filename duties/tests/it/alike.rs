@@ -7,15 +7,15 @@ use lingua_core::claim::{
 };
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
-use lingua_duties::zookeeper::ZooKeeper;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
 
-/// Steps of one case, and how many cases.
+/// Steps of one case, and how many cases at one server and at three.
 const STEPS: std::ops::Range<usize> = 200..300;
 const CASES: u32 = 24;
+const CASES_OF_ENSEMBLE: u32 = 12;
 const INSTANCES: u16 = 4;
 /// No lease ends in a case.
 const LEASE: Micros = Micros::secs(40);
@@ -165,20 +165,22 @@ impl Given {
     }
 }
 
-/// Instances and the operator come by different servers, if there are several.
+/// The operator comes by all servers in turn, and instances by different ones.
 async fn case(servers: &[String], steps: &[Drawn]) -> Result<(), TestCaseError> {
     let root = new_root();
-    let mut addresses = servers.iter().cycle();
-    let operator = zookeeper(addresses.next().unwrap(), &root).await;
-    let mut instances: Vec<ZooKeeper> = Vec::new();
-    for address in addresses.take(INSTANCES.into()) {
+    let (mut operators, mut instances) = (Vec::new(), Vec::new());
+    for address in servers {
+        operators.push(zookeeper(address, &root).await);
+    }
+    for address in servers.iter().cycle().take(INSTANCES.into()) {
         instances.push(zookeeper(address, &root).await);
     }
     let (mut board, mut given) = (ClaimBoard::default(), Given::default());
     for (at, step) in steps.iter().enumerate() {
         let Some((by, op)) = given.op(step) else { continue };
         let here = board.apply(Micros::ZERO, &op, &mut Vec::new());
-        let asked = by.map_or(&operator, |InstanceId(id)| &instances[usize::from(id)]);
+        let asked = by
+            .map_or(&operators[at % operators.len()], |InstanceId(id)| &instances[usize::from(id)]);
         let there = asked.apply(Micros::ZERO, given.map_op(&op)).await;
         let there = there.map_err(|error| TestCaseError::fail(format!("{op:?}: {error}")))?;
         prop_assert!(given.note(by, &here, &there), "step {} of {:?}: {:?}", at, op, there);
@@ -187,9 +189,9 @@ async fn case(servers: &[String], steps: &[Drawn]) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-fn all_cases(servers: &[String]) {
+fn all_cases(cases: u32, servers: &[String]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let steps = prop::collection::vec(drawn(), STEPS);
     let outcome =
         TestRunner::new(config).run(&steps, |steps| runtime.block_on(case(servers, &steps)));
@@ -200,11 +202,11 @@ fn all_cases(servers: &[String]) {
 
 #[test]
 fn both_boards_answer_alike() {
-    all_cases(&[ZooKeeperServer::shared().address()]);
+    all_cases(CASES, &[ZooKeeperServer::shared().address()]);
 }
 
 #[test]
 fn servers_of_an_ensemble_answer_alike() {
     let servers = ZooKeeperServer::ensemble();
-    all_cases(&servers.each_ref().map(ZooKeeperServer::address));
+    all_cases(CASES_OF_ENSEMBLE, &servers.each_ref().map(ZooKeeperServer::address));
 }
