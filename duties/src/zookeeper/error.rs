@@ -52,6 +52,12 @@ pub enum ZooKeeperError {
     /// Only the session that holds a duty can release it.
     #[error("duty {} is held by another session; release it there", .0.0)]
     HeldElsewhere(DutyId),
+    /// What came is no answer.
+    #[error("{path} at ZooKeeper: the answer is of another kind than the question")]
+    Unreadable {
+        /// About which znode.
+        path: String,
+    },
     /// Anything else.
     #[error("{path} at ZooKeeper: {source}")]
     Failed {

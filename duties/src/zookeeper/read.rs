@@ -116,7 +116,7 @@ pub(super) async fn read_dirs(client: &Client, root: &Root) -> Result<Dirs, ZooK
         (Some(MultiReadResult::Error { err }), _) | (_, Some(MultiReadResult::Error { err })) => {
             Err(ZooKeeperError::at(&root.dir(dir), err))
         }
-        _ => Err(ZooKeeperError::at(&root.dir(dir), ClientError::MarshallingError)),
+        _ => Err(ZooKeeperError::Unreadable { path: root.dir(dir) }),
     };
     let (members, duties) = (listed(Dir::Members)?, listed(Dir::Duties)?);
     Ok(Dirs { members, duties, holders: listed(Dir::Holders)? })
@@ -137,7 +137,7 @@ async fn read_each(
                 MultiReadResult::Data { data, stat } => Some((data, stat)),
                 MultiReadResult::Error { err: ClientError::NoNode } => None,
                 MultiReadResult::Error { err } => return Err(ZooKeeperError::at(path, err)),
-                _ => return Err(ZooKeeperError::at(path, ClientError::MarshallingError)),
+                _ => return Err(ZooKeeperError::Unreadable { path: path.clone() }),
             });
         }
     }

@@ -122,7 +122,7 @@ impl<'a> Steps<'a> {
                 Some(MultiWriteResult::SetData { stat }) => {
                     Ok(Reply::Claimed(duty, token(stat.czxid)))
                 }
-                _ => Err(ZooKeeperError::at(&holder, ClientError::MarshallingError)),
+                _ => Err(ZooKeeperError::Unreadable { path: holder }),
             },
             Outcome::Unmet(0) => Ok(Reply::Ended(own)),
             Outcome::Unmet(_) => Ok(Reply::Taken(duty)),

@@ -8,7 +8,7 @@ use lingua_core::claim::{
 };
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
-use lingua_duties::zookeeper::{ZooKeeper, ZooKeeperError};
+use lingua_duties::zookeeper::{ZooKeeper, ZooKeeperConfig, ZooKeeperError};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode};
@@ -196,7 +196,9 @@ async fn a_server_that_is_away_is_told_and_one_that_is_back_is_found() {
     assert!(told.contains("127.0.0.1:1"), "{told}");
 
     let (mut server, root) = (ZooKeeperServer::start(), new_root());
-    let board = zookeeper(&server.address(), &root).await;
+    let timeout = Duration::from_secs(2);
+    let config = ZooKeeperConfig { timeout, ..at_zookeeper(&server.address(), &root, None) };
+    let board = ZooKeeper::connect(config).await.unwrap();
     step(&board, Op::Create(DUTY)).await;
     let own = joined(&board, 1, LONG).await;
     let token = claimed(&board, own).await;

@@ -173,7 +173,7 @@ pub(crate) fn at_zookeeper(
         servers: Servers::parse(address).unwrap(),
         root: Root::parse(root).unwrap(),
         credentials: credentials.map(|text| Credentials::parse(text).unwrap()),
-        timeout: Duration::from_secs(3),
+        timeout: Duration::from_secs(10),
     }
 }
 
