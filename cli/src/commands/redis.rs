@@ -40,7 +40,11 @@ pub(crate) fn run(args: &Redis) -> Result<Code, Failure> {
                 Ok(Code::Fine)
             }
             RedisCommand::Duties { drain: None, .. } => {
-                for (name, value) in operator.duties().await? {
+                let duties = operator.duties().await?;
+                if duties.is_empty() {
+                    print("no duties yet: no instance has joined\n")?;
+                }
+                for (name, value) in duties {
                     print(&format!("{name:<16} {value}\n"))?;
                 }
                 Ok(Code::Fine)
