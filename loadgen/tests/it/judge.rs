@@ -98,7 +98,7 @@ async fn rooms() {
     let deployed =
         |options: &mut lingua_loadgen::Options| options.profile = lingua_loadgen::Profile::Deployed;
     let run = load(scheduler.url(), &heard, deployed).await;
-    assert!(run.jobs.completed > 100 && run.jobs.lost == 0, "{:?}", run.jobs);
+    assert!(run.jobs.completed > 100 && run.jobs.lost == 0, "{:?} {:?}", run.jobs, run.reasons);
 }
 
 #[tokio::test]
