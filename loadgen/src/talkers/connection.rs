@@ -56,7 +56,7 @@ impl Connection {
         number: u32,
         greeting: Greeting<'_>,
     ) -> Option<Self> {
-        let own = Line::open(context, number, greeting.pair, greeting.two_way).await?;
+        let own = Line::open(context, (number, number), greeting.pair, greeting.two_way).await?;
         let mut connection = Self { own, listeners: Vec::new(), turn: 0 };
         let gathered = connection.gather(context, number, greeting).await;
         if gathered.is_none() {
@@ -84,7 +84,7 @@ impl Connection {
             let pair = Pair { src: greeting.pair.src.clone(), tgt: language.clone() };
             // At other instances than who speaks, where there are several.
             let place = number.saturating_add(self.listeners.len() as u32 + 1);
-            self.listeners.push(Line::open(context, place, &pair, false).await?);
+            self.listeners.push(Line::open(context, (number, place), &pair, false).await?);
             let listener = self.listeners.last_mut()?;
             let join = RoomJoin {
                 room_code: code.clone(),
@@ -176,9 +176,15 @@ impl Connection {
 }
 
 impl Line {
-    /// Opens a socket and a session on it.
-    async fn open(context: &Context, number: u32, pair: &Pair, two_way: bool) -> Option<Self> {
-        let mut socket = context.open(Kind::Session, number).await?;
+    /// Opens a socket and a session on it: of the talker with this number, at the instance that has
+    /// the peer with that one.
+    async fn open(
+        context: &Context,
+        (number, place): (u32, u32),
+        pair: &Pair,
+        two_way: bool,
+    ) -> Option<Self> {
+        let mut socket = context.open(Kind::Session, place).await?;
         let closed = match init(context, number, pair, two_way) {
             None => Closed::ByUs,
             Some(init) => match ask(&mut socket, wire::of_session(init), session_id).await {
