@@ -33,11 +33,11 @@ use crate::Config;
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::lag::Lag;
+use crate::rooms::Rooms;
 use crate::wire;
 use answers::Answers;
 use log::Log;
 use nodes::Nodes;
-use rooms::Rooms;
 use sessions::Sessions;
 use watched::Watched;
 

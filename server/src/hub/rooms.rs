@@ -1,141 +1,22 @@
 //! Rooms, as sessions of this instance meet them: what they ask, what they are told, whom they
 //! speak for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use lingua_core::instance::{Input, Setup};
-use lingua_core::{InstanceId, Lang, Micros, Needs, Pair, SessionId};
+use lingua_core::instance::Input;
+use lingua_core::{InstanceId, Micros, SessionId};
 use lingua_protocol::{
     CloseCode, List, Map, Note, ParticipantId, RoomCreateAck, RoomError, RoomErrorCode,
     RoomExpired, RoomMember, RoomMembers, ShortText,
 };
 
 use crate::clock::rfc3339;
-use crate::config::RoomLimits;
 use crate::event::{Newcomer, Outgoing, RoomRequest, Signal};
 use crate::hub::Hub;
 use crate::hub::abroad::LOOK;
 use crate::instances::{Parcel, ToInstance};
-use crate::rooms::{Book, Desk, Member, Out, RoomMessage, SHARDS, Told, Wanted, home};
+use crate::rooms::{Member, RoomMessage, Rooms, Told, Wanted, home};
 use crate::wire::{self, text};
-
-#[derive(Debug)]
-pub(super) struct Rooms {
-    id: InstanceId,
-    wrong_codes: u32,
-    pub(super) desk: Desk,
-    pub(super) book: Book,
-    out: Out,
-    told: Vec<Told>,
-    // To whom something could not be sent: all is told anew.
-    behind: BTreeSet<InstanceId>,
-    next_try: Micros,
-}
-
-impl Rooms {
-    /// `alone`: no other instance can own a room.
-    pub(super) fn new(id: InstanceId, limits: RoomLimits, alone: bool) -> Self {
-        let report = Micros(limits.scan.as_micros() as u64 / 2);
-        let mut rooms = Self {
-            id,
-            wrong_codes: limits.wrong_codes,
-            desk: Desk::new(id, report),
-            book: Book::new(limits),
-            out: Out::new(),
-            told: Vec::new(),
-            behind: BTreeSet::new(),
-            next_try: Micros::NEVER,
-        };
-        if alone {
-            let all: Vec<_> = (0..SHARDS).map(|shard| (shard, 0)).collect();
-            rooms.hold(Micros::ZERO, &all, Micros::NEVER, &BTreeSet::new());
-        }
-        rooms
-    }
-
-    /// These shards are owned here until then.
-    fn hold(
-        &mut self,
-        now: Micros,
-        held: &[(u16, u64)],
-        until: Micros,
-        others: &BTreeSet<InstanceId>,
-    ) {
-        self.book.hold(now, held, until, others);
-        self.desk.hear_owner(now, self.id, held, &mut self.out);
-        for &to in others {
-            self.announce(to);
-        }
-    }
-
-    fn announce(&mut self, to: InstanceId) {
-        let shards = self.book.shards();
-        if !shards.is_empty() {
-            self.out.push((to, RoomMessage::Owns { shards }));
-        }
-    }
-
-    /// Tells an instance all that it may have missed.
-    fn tell_all(&mut self, now: Micros, to: InstanceId) {
-        self.announce(to);
-        self.desk.state(now, to, &mut self.out);
-        self.book.tell_again(now, to, &mut self.out);
-    }
-
-    /// Takes what an instance says, this one included. `start`: where to look for a free code.
-    fn take(&mut self, now: Micros, from: InstanceId, message: RoomMessage, start: u32) {
-        let Self { desk, book, out, told, .. } = self;
-        match message {
-            RoomMessage::Enter { wanted, member } => {
-                if home(member.session) == from {
-                    book.enter(now, wanted, member, start, out);
-                }
-            }
-            RoomMessage::Here(here) => book.hear(now, from, here, out),
-            RoomMessage::Stated { shard, token, rooms, asked } => {
-                book.stated(now, from, (shard, token), (rooms, &asked), out);
-            }
-            RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, out),
-            message => desk.take(now, from, message, out, told),
-        }
-    }
-
-    pub(super) fn next_deadline(&self) -> Micros {
-        self.next_try.min(self.desk.next_deadline()).min(self.book.next_deadline())
-    }
-
-    /// Whether a session's socket is at this instance.
-    pub(super) fn is_here(&self, session: SessionId) -> bool {
-        home(session) == self.id
-    }
-
-    /// The other members who want to hear this language, in order of entry.
-    pub(super) fn listeners(&self, room: u32, speaker: SessionId, tgt: Lang) -> Vec<SessionId> {
-        let listens = |member: &&Member| member.session != speaker && member.preferred == Some(tgt);
-        self.desk.members(room).iter().filter(listens).map(|member| member.session).collect()
-    }
-
-    /// What an utterance of this speaker needs: a job per distinct language of the other members,
-    /// else the speaker's own.
-    pub(super) fn setup(&self, room: Option<u32>, speaker: SessionId, own: Needs) -> Setup {
-        let members = room.map_or(&[][..], |room| self.desk.members(room));
-        let mut targets = Vec::new();
-        for member in members.iter().filter(|member| member.session != speaker) {
-            let Some(tgt) = member.preferred else { continue };
-            let needs = Needs { pair: Pair { src: own.pair.src, tgt }, ..own };
-            if !targets.contains(&needs) {
-                targets.push(needs);
-            }
-        }
-        Setup::new(if targets.is_empty() { std::slice::from_ref(&own) } else { &targets })
-    }
-
-    pub(super) fn spoke(&mut self, room: Option<u32>, now: Micros) {
-        if let Some(room) = room {
-            self.desk.spoke(now, room, &mut self.out);
-        }
-    }
-}
 
 impl Hub {
     pub(super) fn take_room_request(&mut self, session: SessionId, request: RoomRequest) {
@@ -382,12 +263,10 @@ impl Hub {
         if now < self.rooms.next_deadline() && self.rooms.out.is_empty() {
             return;
         }
-        let Rooms { desk, book, out, told, behind, next_try, .. } = &mut self.rooms;
-        book.tick(now, out);
-        desk.tick(now, out, told);
-        if *next_try <= now {
-            *next_try = Micros::NEVER;
-            for to in std::mem::take(behind) {
+        self.rooms.tick(now);
+        if self.rooms.next_try <= now {
+            self.rooms.next_try = Micros::NEVER;
+            for to in std::mem::take(&mut self.rooms.behind) {
                 // One that is not linked is told when it is.
                 if self.abroad.as_ref().is_some_and(|abroad| abroad.linked().contains(&to)) {
                     self.rooms.tell_all(now, to);

@@ -10,17 +10,20 @@
 //! a broken link is told anew over the next one.
 
 mod book;
+mod both;
 mod desk;
 mod message;
 mod room;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use book::Book;
-pub(crate) use desk::{Desk, Told};
+pub(crate) use both::Rooms;
+pub(crate) use desk::Told;
 pub(crate) use message::{Here, Listing, RoomMessage};
 pub(crate) use room::{Member, SHARDS, Wanted, home, shard, tenant_shard};
 
+use book::Book;
+use desk::Desk;
 use lingua_core::InstanceId;
 
 /// Messages and whom they go to, in order.

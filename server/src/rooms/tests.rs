@@ -20,8 +20,7 @@ const HEARD: Micros = Micros::millis(1_500);
 const SETTLED: u32 = 100_000;
 
 struct Instance {
-    desk: Desk,
-    book: Book,
+    rooms: Rooms,
     // Which room each session is in, as its client was told.
     sessions: BTreeMap<SessionId, u32>,
 }
@@ -43,8 +42,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let limits = RoomLimits { members: 6, ..RoomLimits::default() };
         let instance = |id| Instance {
-            desk: Desk::new(InstanceId(id), Micros::secs(30)),
-            book: Book::new(limits),
+            rooms: Rooms::new(InstanceId(id), limits, false),
             sessions: BTreeMap::new(),
         };
         Self {
@@ -86,13 +84,15 @@ impl World {
         let own: Vec<_> = own.map(|(&shard, &(_, token))| (shard, token)).collect();
         let others = (0..INSTANCES).filter(|other| *other != id).map(InstanceId);
         let others: BTreeSet<_> = others.collect();
-        let mut out = Out::new();
-        let Instance { desk, book, .. } = &mut self.instances[usize::from(id)];
-        book.hold(self.now, &own, Micros::NEVER, &others);
-        desk.hear_owner(self.now, InstanceId(id), &own, &mut out);
-        for to in others {
-            out.push((to, RoomMessage::Owns { shards: own.clone() }));
-        }
+        self.instances[usize::from(id)].rooms.hold(self.now, &own, Micros::NEVER, &others);
+        self.settle_at(id);
+    }
+
+    /// Sends and tells what waits at an instance.
+    fn settle_at(&mut self, id: u16) {
+        let rooms = &mut self.instances[usize::from(id)].rooms;
+        let (told, out) = (std::mem::take(&mut rooms.told), std::mem::take(&mut rooms.out));
+        self.told(id, told);
         self.send(id, out);
     }
 
@@ -111,22 +111,9 @@ impl World {
 
     fn take(&mut self, at: u16, from: u16, message: RoomMessage) {
         let start = self.chance.next_u32() % 900_000;
-        let (now, from) = (self.now, InstanceId(from));
-        let (mut out, mut told) = (Out::new(), Vec::new());
-        let Instance { desk, book, .. } = &mut self.instances[usize::from(at)];
-        match message {
-            RoomMessage::Enter { wanted, member } => {
-                book.enter(now, wanted, member, start, &mut out);
-            }
-            RoomMessage::Here(here) => book.hear(now, from, here, &mut out),
-            RoomMessage::Stated { shard, token, rooms, asked } => {
-                book.stated(now, from, (shard, token), (rooms, &asked), &mut out);
-            }
-            RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, &mut out),
-            message => desk.take(now, from, message, &mut out, &mut told),
-        }
-        self.told(at, told);
-        self.send(at, out);
+        let rooms = &mut self.instances[usize::from(at)].rooms;
+        rooms.take(self.now, InstanceId(from), message, start);
+        self.settle_at(at);
     }
 
     fn told(&mut self, at: u16, told: Vec<Told>) {
@@ -166,23 +153,15 @@ impl World {
     /// A link loses all that is on its way, and is there again.
     fn break_link(&mut self, from: u16, to: u16) {
         self.links.remove(&(from, to));
-        let mut out = Out::new();
-        let Instance { desk, book, .. } = &mut self.instances[usize::from(from)];
-        out.push((InstanceId(to), RoomMessage::Owns { shards: book.shards() }));
-        desk.state(self.now, InstanceId(to), &mut out);
-        book.tell_again(self.now, InstanceId(to), &mut out);
-        self.send(from, out);
+        self.instances[usize::from(from)].rooms.tell_all(self.now, InstanceId(to));
+        self.settle_at(from);
     }
 
     fn tick(&mut self) {
         self.now = self.now + STEP;
         for at in 0..INSTANCES {
-            let (mut out, mut told) = (Out::new(), Vec::new());
-            let Instance { desk, book, .. } = &mut self.instances[usize::from(at)];
-            book.tick(self.now, &mut out);
-            desk.tick(self.now, &mut out, &mut told);
-            self.told(at, told);
-            self.send(at, out);
+            self.instances[usize::from(at)].rooms.tick(self.now);
+            self.settle_at(at);
         }
     }
 
@@ -196,11 +175,11 @@ impl World {
             .iter()
             .map(|(&session, &code)| (session, code))
             .collect();
-        let mut out = Out::new();
         let choice = self.below(10);
         let pick = self.chance.next_u64() as usize;
         let now = self.now;
-        let Instance { desk, sessions, .. } = &mut self.instances[usize::from(at)];
+        let Instance { rooms, sessions } = &mut self.instances[usize::from(at)];
+        let Rooms { desk, out, .. } = rooms;
         match choice {
             0..=5 => {
                 let session = SessionId(u64::from(at) << 32 | self.next_session);
@@ -220,23 +199,23 @@ impl World {
                     _ if choice == 1 => Wanted::New(Some(pick as u16 % SHARDS)),
                     _ => Wanted::New(None),
                 };
-                desk.enter(now, wanted, member, &mut out);
+                desk.enter(now, wanted, member, out);
             }
             6..=7 if !own.is_empty() => {
                 let (session, code) = own[pick % own.len()];
-                desk.leave(now, session, Some(code), &mut out);
+                desk.leave(now, session, Some(code), out);
                 sessions.remove(&session);
             }
             8 if !own.is_empty() => {
                 let (session, code) = own[pick % own.len()];
                 let others: Vec<_> = desk.members(code).iter().map(|m| m.session).collect();
                 if let Some(&of) = others.get(pick % others.len().max(1)) {
-                    desk.prefer(now, code, session, (of, pick.is_multiple_of(2)), &mut out);
+                    desk.prefer(now, code, session, (of, pick.is_multiple_of(2)), out);
                 }
             }
             _ => {}
         }
-        self.send(at, out);
+        self.settle_at(at);
     }
 
     fn settle(&mut self) {
@@ -267,8 +246,8 @@ impl World {
         }
         for (&code, members) in &there {
             for (at, instance) in self.instances.iter().enumerate() {
-                let here = instance.desk.own(code).count();
-                let listed = instance.desk.members(code).iter().map(|member| member.session);
+                let here = instance.rooms.desk.own(code).count();
+                let listed = instance.rooms.desk.members(code).iter().map(|member| member.session);
                 let listed: Vec<_> = listed.collect();
                 let set: BTreeSet<_> = listed.iter().copied().collect();
                 assert_eq!(listed.len(), set.len(), "seed {seed}: listed once");
@@ -287,7 +266,7 @@ impl World {
                 let there = &self.instances[usize::from(home(session).0)].sessions;
                 let stays =
                     by != at || (codes.contains(&code) && there.get(&session) == Some(&code));
-                let mut listed = instance.desk.members(code).iter();
+                let mut listed = instance.rooms.desk.members(code).iter();
                 assert!(
                     by != at || !stays || listed.any(|member| member.session == session),
                     "seed {seed}: {session:?} is missed in {code} at {at}"
@@ -295,7 +274,7 @@ impl World {
                 stays
             });
             for code in codes {
-                for Member { session, .. } in instance.desk.members(code) {
+                for Member { session, .. } in instance.rooms.desk.members(code) {
                     let there = &self.instances[usize::from(home(*session).0)].sessions;
                     let long = self.entered.get(session).is_some_and(|&at| self.now - at > HEARD);
                     if long && there.get(session) == Some(&code) {
@@ -312,7 +291,7 @@ fn play(seed: u64, links_break: bool) -> World {
     let all: Vec<u16> = (0..SHARDS).collect();
     world.give(0, &all);
     let mut seen = BTreeSet::new();
-    for _ in 0..2_000 {
+    for _ in 0..150 {
         match world.below(100) {
             0..=9 => world.client(),
             10..=11 => {
