@@ -211,12 +211,7 @@ impl Book {
                 self.next_scan = self.next_scan.min(now + scan);
             }
         }
-        let stay: Vec<Member> = self.rooms[&code]
-            .members
-            .iter()
-            .filter(|member| own(member) && pending.contains(&member.session.0))
-            .cloned()
-            .collect();
+        let stay = self.pending_members(code, from, &pending);
         let said: Vec<Member> = members.into_iter().chain(stay).collect();
         let nobody = said.is_empty();
         if self.put(code, from, said) {
@@ -236,20 +231,20 @@ impl Book {
         now: Micros,
         from: InstanceId,
         (at, token): (u16, u64),
-        (rooms, asked): (Vec<Here>, &[u32]),
+        (rooms, pending): (Vec<Here>, &[u64]),
         out: &mut Out,
     ) {
         if !self.owns(at, token) {
             return;
         }
-        let named: BTreeSet<u32> =
-            rooms.iter().map(|here| here.code).chain(asked.iter().copied()).collect();
+        let named: BTreeSet<u32> = rooms.iter().map(|here| here.code).collect();
         for here in rooms {
             self.hear(now, from, here, out);
         }
         let others = self.rooms.keys().filter(|code| shard(**code) == at && !named.contains(code));
         for code in others.copied().collect::<Vec<_>>() {
-            if self.put(code, from, Vec::new()) {
+            let stay = self.pending_members(code, from, pending);
+            if self.put(code, from, stay) {
                 self.tell(now, code, None, out);
             }
         }
@@ -349,6 +344,13 @@ impl Book {
             }
         }
         all
+    }
+
+    /// Members of an instance that have been let in and may not have heard of it yet.
+    fn pending_members(&self, code: u32, from: InstanceId, pending: &[u64]) -> Vec<Member> {
+        let members = self.rooms.get(&code).map_or(&[][..], |room| &room.members);
+        let stay = members.iter().filter(|member| home(member.session) == from);
+        stay.filter(|member| pending.contains(&member.session.0)).cloned().collect()
     }
 
     /// Puts the members of one instance in place of those that it had; tells whether that changed

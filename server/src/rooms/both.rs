@@ -82,8 +82,8 @@ impl Rooms {
                 }
             }
             RoomMessage::Here(here) => book.hear(now, from, here, out),
-            RoomMessage::Stated { shard, token, rooms, asked } => {
-                book.stated(now, from, (shard, token), (rooms, &asked), out);
+            RoomMessage::Stated { shard, token, rooms, pending } => {
+                book.stated(now, from, (shard, token), (rooms, &pending), out);
             }
             RoomMessage::Owns { shards } => desk.hear_owner(now, from, &shards, out),
             message => desk.take(now, from, message, out, told),

@@ -65,6 +65,13 @@ impl Desk {
         self.rooms.get(&code).map_or(&[], |seats| &seats.listing.members)
     }
 
+    /// Which listing of a room is known: its owner's token and the revision.
+    #[cfg(test)]
+    pub(super) fn listed(&self, code: u32) -> Option<(u64, u64)> {
+        let listing = &self.rooms.get(&code)?.listing;
+        Some((listing.token, listing.revision))
+    }
+
     /// Who of this instance is in a room.
     pub(crate) fn own(&self, code: u32) -> impl Iterator<Item = SessionId> + '_ {
         let own = self.rooms.get(&code).map_or(&[][..], |seats| &seats.own);
@@ -199,13 +206,8 @@ impl Desk {
         let codes = self.rooms.keys().copied().filter(|code| shard(*code) == at);
         let codes: Vec<u32> = codes.collect();
         let rooms = codes.into_iter().filter_map(|code| self.here(now, code, token)).collect();
-        // Whoever has been let in, and has not heard of it yet, is there too.
-        let asked = self.asking.values().filter_map(|asking| match asking.wanted {
-            Wanted::Code(code) if shard(code) == at => Some(code),
-            _ => None,
-        });
-        let asked = asked.collect();
-        out.push((to, RoomMessage::Stated { shard: at, token, rooms, asked }));
+        let pending = self.asking.keys().map(|session| session.0).collect();
+        out.push((to, RoomMessage::Stated { shard: at, token, rooms, pending }));
     }
 
     /// An instance says which shards it owns.

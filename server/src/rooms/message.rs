@@ -14,9 +14,9 @@ pub(crate) enum RoomMessage {
     Enter { wanted: Wanted, member: Member },
     /// To an owner: who of the sender's sessions is in a room.
     Here(Here),
-    /// To an owner: in this shard the sender has members in these rooms, has asked to enter those,
-    /// and is in no others.
-    Stated { shard: u16, token: u64, rooms: Vec<Here>, asked: Vec<u32> },
+    /// To an owner: in this shard the sender has members in these rooms and in no others, but for
+    /// those of its sessions that have asked to enter and have no answer yet.
+    Stated { shard: u16, token: u64, rooms: Vec<Here>, pending: Vec<u64> },
     /// To all: these shards are the sender's, by these tokens.
     Owns { shards: Vec<(u16, u64)> },
     /// From an owner: the session is in the room, which it has opened or found.
