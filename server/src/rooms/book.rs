@@ -216,6 +216,13 @@ impl Book {
         let nobody = said.is_empty();
         if self.put(code, from, said) {
             self.tell(now, code, None, out);
+            // Where what it said is old, it says so.
+            if nobody
+                && let Some(token) = self.token(now, shard(code))
+                && let Some(room) = self.rooms.get(&code)
+            {
+                out.push((from, RoomMessage::Members(vec![room.listing(code, token)])));
+            }
         } else if let Some(token) = self.token(now, shard(code))
             && let Some(room) = self.rooms.get(&code)
             && room.revision != revision

@@ -188,10 +188,11 @@ impl Desk {
         })
     }
 
-    /// Who has asked to enter a room, and has no answer yet.
+    /// Who may have been let into this room, and has no answer yet.
     fn pending(&self, code: u32) -> Vec<u64> {
-        let asking = self.asking.values().filter(|asking| asking.wanted == Wanted::Code(code));
-        asking.map(|asking| asking.member.session.0).collect()
+        let may = |wanted: Wanted| matches!(wanted, Wanted::New(_)) || wanted == Wanted::Code(code);
+        let asking = self.asking.iter().filter(|(_, asking)| may(asking.wanted));
+        asking.map(|(session, _)| session.0).collect()
     }
 
     /// Tells an owner all that there is to say of its shards.
