@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lingua_core::{InstanceId, Micros, SessionId};
-use lingua_protocol::{RoomErrorCode, RoomId};
+use lingua_protocol::{ParticipantId, RoomErrorCode, RoomId};
 
 use crate::config::RoomLimits;
-use crate::rooms::room::has_place;
+use crate::rooms::room::{Room, has_place};
 use crate::rooms::{Here, Listing, Member, Out, RoomMessage, SHARDS, Wanted, home, shard};
 use crate::wire;
 
@@ -34,27 +34,6 @@ struct Shard {
     // Who has not yet said whom it has there. Until all have, nobody is told anything.
     awaited: BTreeSet<InstanceId>,
     opens: Micros,
-}
-
-#[derive(Debug)]
-struct Room {
-    id: RoomId,
-    revision: u64,
-    // In order of entry.
-    members: Vec<Member>,
-    last_speech: Micros,
-}
-
-impl Room {
-    fn listing(&self, code: u32, token: u64) -> Listing {
-        let (id, revision, members) = (self.id.clone(), self.revision, self.members.clone());
-        Listing { code, id, token, revision, members }
-    }
-
-    /// The instances that have members in it.
-    fn instances(&self) -> BTreeSet<InstanceId> {
-        self.members.iter().map(|member| home(member.session)).collect()
-    }
 }
 
 impl Book {
@@ -141,23 +120,20 @@ impl Book {
     ) {
         let (session, to) = (member.session, home(member.session));
         let refuse = |code, why| RoomMessage::Refused { session, code, why };
-        let is_new = matches!(wanted, Wanted::New(_));
         // The reply may have been lost.
-        let is_in = self.members.get(&session).copied();
-        let is_in = is_in.filter(|at| is_new || wanted == Wanted::Code(*at));
-        let (at, opened) = match (is_in, wanted) {
-            (Some(at), _) | (None, Wanted::Code(at)) => (at, is_new),
+        let is_in = self.is_in(now, &member, out);
+        let at = match (is_in, wanted) {
+            (Some(at), _) | (None, Wanted::Code(at)) => at,
             // It may be about to be this instance's.
             (None, Wanted::New(shard)) if !self.is_open(now, shard) => return,
             (None, Wanted::New(shard)) => match self.free_code(now, shard, start) {
                 Some(at) => {
                     // The first member's name will do: no other room has it.
                     let id = RoomId::new(member.participant.as_str()).expect("as strict a name");
-                    let room = Room { id, revision: 0, members: Vec::new(), last_speech: now };
-                    self.rooms.insert(at, room);
+                    self.rooms.insert(at, Room::new(id, now));
                     let scan = Micros(self.limits.scan.as_micros() as u64);
                     self.next_scan = self.next_scan.min(now + scan);
-                    (at, true)
+                    at
                 }
                 None => {
                     let why = "as many rooms are open as are allowed: try again later";
@@ -183,10 +159,27 @@ impl Book {
             self.members.insert(session, at);
         }
         let listing = self.rooms[&at].listing(at, token);
-        out.push((to, RoomMessage::Granted { session, opened, listing }));
+        out.push((to, RoomMessage::Granted { session, listing }));
         if is_in.is_none() {
             self.tell(now, at, Some(to), out);
         }
+    }
+
+    /// The room in which a newcomer is already. Where its session was before, it is not any more.
+    fn is_in(&mut self, now: Micros, newcomer: &Member, out: &mut Out) -> Option<u32> {
+        let at = *self.members.get(&newcomer.session)?;
+        let room = self.rooms.get(&at)?;
+        let is_it = |member: &Member| member.participant == newcomer.participant;
+        if room.members.iter().any(is_it) {
+            return Some(at);
+        }
+        let from = home(newcomer.session);
+        let stay = room.members.iter().filter(|member| home(member.session) == from);
+        let stay = stay.filter(|member| member.session != newcomer.session).cloned().collect();
+        if self.put(at, from, stay) {
+            self.tell(now, at, None, out);
+        }
+        None
     }
 
     /// An instance says which of its sessions are in a room.
@@ -205,13 +198,12 @@ impl Book {
             Some(room) => room.last_speech = room.last_speech.max(spoke),
             None if members.is_empty() => return,
             None => {
-                let room = Room { id, revision: 0, members: Vec::new(), last_speech: spoke };
-                self.rooms.insert(code, room);
+                self.rooms.insert(code, Room::new(id, spoke));
                 let scan = Micros(self.limits.scan.as_micros() as u64);
                 self.next_scan = self.next_scan.min(now + scan);
             }
         }
-        let stay = self.pending_members(code, from, &pending);
+        let stay = self.grant_again(now, code, from, &pending, out);
         let said: Vec<Member> = members.into_iter().chain(stay).collect();
         let nobody = said.is_empty();
         if self.put(code, from, said) {
@@ -238,7 +230,7 @@ impl Book {
         now: Micros,
         from: InstanceId,
         (at, token): (u16, u64),
-        (rooms, pending): (Vec<Here>, &[u64]),
+        (rooms, pending): (Vec<Here>, &[ParticipantId]),
         out: &mut Out,
     ) {
         if !self.owns(at, token) {
@@ -250,7 +242,7 @@ impl Book {
         }
         let others = self.rooms.keys().filter(|code| shard(**code) == at && !named.contains(code));
         for code in others.copied().collect::<Vec<_>>() {
-            let stay = self.pending_members(code, from, pending);
+            let stay = self.grant_again(now, code, from, pending, out);
             if self.put(code, from, stay) {
                 self.tell(now, code, None, out);
             }
@@ -353,42 +345,37 @@ impl Book {
         all
     }
 
-    /// Members of an instance that have been let in and may not have heard of it yet.
-    fn pending_members(&self, code: u32, from: InstanceId, pending: &[u64]) -> Vec<Member> {
-        let members = self.rooms.get(&code).map_or(&[][..], |room| &room.members);
-        let stay = members.iter().filter(|member| home(member.session) == from);
-        stay.filter(|member| pending.contains(&member.session.0)).cloned().collect()
+    /// Members of an instance that have been let in and have not heard of it: they are told again.
+    fn grant_again(
+        &self,
+        now: Micros,
+        code: u32,
+        from: InstanceId,
+        pending: &[ParticipantId],
+        out: &mut Out,
+    ) -> Vec<Member> {
+        let Some(room) = self.rooms.get(&code) else { return Vec::new() };
+        let stay = room.members.iter().filter(|member| home(member.session) == from);
+        let stay = stay.filter(|member| pending.contains(&member.participant));
+        let stay: Vec<Member> = stay.cloned().collect();
+        if let Some(token) = self.token(now, shard(code)) {
+            out.extend(stay.iter().map(|member| {
+                let (session, listing) = (member.session, room.listing(code, token));
+                (from, RoomMessage::Granted { session, listing })
+            }));
+        }
+        stay
     }
 
     /// Puts the members of one instance in place of those that it had; tells whether that changed
     /// anything. An empty room is no more.
     fn put(&mut self, code: u32, from: InstanceId, said: Vec<Member>) -> bool {
         let Some(room) = self.rooms.get_mut(&code) else { return false };
-        let before = room.members.clone();
-        room.members.retain_mut(|member| {
-            let own = home(member.session) == from;
-            match said.iter().find(|said| said.session == member.session) {
-                Some(said) => said.clone_into(member),
-                None if own => return false,
-                None => {}
-            }
-            true
-        });
-        let new: Vec<Member> = said
-            .into_iter()
-            .filter(|said| room.members.iter().all(|member| member.session != said.session))
-            .collect();
-        room.members.extend(new);
-        let present: BTreeSet<u64> = room.members.iter().map(|member| member.session.0).collect();
-        for member in &mut room.members {
-            member.voices.retain(|of, _| present.contains(of));
-        }
-        if room.members == before {
-            return false;
-        }
-        room.revision += 1;
+        let Some(before) = room.put(from, said) else { return false };
         for member in &before {
-            self.members.remove(&member.session);
+            if self.members.get(&member.session) == Some(&code) {
+                self.members.remove(&member.session);
+            }
         }
         for member in &room.members {
             self.members.insert(member.session, code);

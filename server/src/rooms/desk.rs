@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lingua_core::{InstanceId, Micros, SessionId};
-use lingua_protocol::{RoomErrorCode, RoomId};
+use lingua_protocol::{ParticipantId, RoomErrorCode, RoomId};
 
 use crate::rooms::{Here, Listing, Member, Out, RoomMessage, Wanted, home, shard};
 
@@ -189,10 +189,10 @@ impl Desk {
     }
 
     /// Who may have been let into this room, and has no answer yet.
-    fn pending(&self, code: u32) -> Vec<u64> {
+    fn pending(&self, code: u32) -> Vec<ParticipantId> {
         let may = |wanted: Wanted| matches!(wanted, Wanted::New(_)) || wanted == Wanted::Code(code);
-        let asking = self.asking.iter().filter(|(_, asking)| may(asking.wanted));
-        asking.map(|(session, _)| session.0).collect()
+        let asking = self.asking.values().filter(|asking| may(asking.wanted));
+        asking.map(|asking| asking.member.participant.clone()).collect()
     }
 
     /// Tells an owner all that there is to say of its shards.
@@ -207,7 +207,8 @@ impl Desk {
         let codes = self.rooms.keys().copied().filter(|code| shard(*code) == at);
         let codes: Vec<u32> = codes.collect();
         let rooms = codes.into_iter().filter_map(|code| self.here(now, code, token)).collect();
-        let pending = self.asking.keys().map(|session| session.0).collect();
+        let asking = self.asking.values();
+        let pending = asking.map(|asking| asking.member.participant.clone()).collect();
         out.push((to, RoomMessage::Stated { shard: at, token, rooms, pending }));
     }
 
@@ -239,21 +240,27 @@ impl Desk {
         told: &mut Vec<Told>,
     ) {
         match message {
-            RoomMessage::Granted { session, opened, listing } => {
-                let (code, id) = (listing.code, listing.id.clone());
+            RoomMessage::Granted { session, listing } => {
                 if !self.is_of_owner(from, &listing) {
                     return;
                 }
-                let Some(asking) = self.asking.remove(&session) else {
-                    // It may be gone meanwhile: then the owner is told so.
-                    self.list(now, listing, out, told);
-                    return;
+                self.close_other(&listing, told);
+                // Whoever is not waiting for that may be gone: then the owner is told so.
+                let is_for = |asking: &Asking| {
+                    let asked = &asking.member.participant;
+                    listing.members.iter().any(|member| member.participant == *asked)
                 };
-                let seats = self.seats(now, &listing);
-                seats.own.push(asking.member);
-                // The newcomer is told, whatever the others know.
-                seats.listing.members.clear();
-                told.push(Told::Entered { session, code, id, opened });
+                if self.asking.get(&session).is_some_and(is_for)
+                    && let Some(Asking { wanted, member, .. }) = self.asking.remove(&session)
+                {
+                    let opened = matches!(wanted, Wanted::New(_));
+                    let (code, id) = (listing.code, listing.id.clone());
+                    let seats = self.seats(now, &listing);
+                    seats.own.push(member);
+                    // The newcomer is told, whatever the others know.
+                    seats.listing.members.clear();
+                    told.push(Told::Entered { session, code, id, opened });
+                }
                 self.list(now, listing, out, told);
             }
             RoomMessage::Refused { session, code, why }
@@ -271,9 +278,7 @@ impl Desk {
             RoomMessage::Closed { code, id } => {
                 let known = self.rooms.get(&code).is_some_and(|seats| seats.listing.id == id);
                 if known && self.owner(code) == Some(from) {
-                    let sessions = self.own(code).collect();
-                    self.rooms.remove(&code);
-                    told.push(Told::Closed { code, sessions });
+                    self.close(code, told);
                 }
             }
             _ => {}
@@ -282,6 +287,20 @@ impl Desk {
 
     fn is_of_owner(&self, from: InstanceId, listing: &Listing) -> bool {
         self.owners.get(&shard(listing.code)) == Some(&(listing.token, from))
+    }
+
+    fn close(&mut self, code: u32, told: &mut Vec<Told>) {
+        let sessions = self.own(code).collect();
+        self.rooms.remove(&code);
+        told.push(Told::Closed { code, sessions });
+    }
+
+    /// A room of which its owner knows nothing any more: it has given the code to another one.
+    fn close_other(&mut self, listing: &Listing, told: &mut Vec<Told>) {
+        let known = self.rooms.get(&listing.code);
+        if known.is_some_and(|seats| seats.listing.id != listing.id) {
+            self.close(listing.code, told);
+        }
     }
 
     fn seats(&mut self, now: Micros, listing: &Listing) -> &mut Seats {
@@ -295,6 +314,7 @@ impl Desk {
 
     /// Takes a listing. What it says of this instance's own sessions is known better here.
     fn list(&mut self, now: Micros, listing: Listing, out: &mut Out, told: &mut Vec<Told>) {
+        self.close_other(&listing, told);
         let code = listing.code;
         let Some(seats) = self.rooms.get_mut(&code) else {
             self.deny(&listing, out);

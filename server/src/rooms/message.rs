@@ -1,7 +1,7 @@
 //! What instances tell each other of rooms, as JSON. Instants do not travel, only ages.
 
 use lingua_core::SessionId;
-use lingua_protocol::{RoomErrorCode, RoomId};
+use lingua_protocol::{ParticipantId, RoomErrorCode, RoomId};
 use serde::{Deserialize, Serialize};
 
 use crate::rooms::{Member, Wanted};
@@ -15,15 +15,14 @@ pub(crate) enum RoomMessage {
     /// To an owner: who of the sender's sessions is in a room.
     Here(Here),
     /// To an owner: in this shard the sender has members in these rooms and in no others, but for
-    /// those of its sessions that have asked to enter and have no answer yet.
-    Stated { shard: u16, token: u64, rooms: Vec<Here>, pending: Vec<u64> },
+    /// those who have asked to enter and have no answer yet.
+    Stated { shard: u16, token: u64, rooms: Vec<Here>, pending: Vec<ParticipantId> },
     /// To all: these shards are the sender's, by these tokens.
     Owns { shards: Vec<(u16, u64)> },
-    /// From an owner: the session is in the room, which it has opened or found.
+    /// From an owner: the session is in the room.
     Granted {
         #[serde(with = "number")]
         session: SessionId,
-        opened: bool,
         listing: Listing,
     },
     /// From an owner: the session is not let in.
@@ -47,8 +46,8 @@ pub(crate) struct Here {
     /// The owner's, as the sender knows it: what was said to a former one counts no more.
     pub(crate) token: u64,
     pub(crate) members: Vec<Member>,
-    /// Sessions that have asked to enter, and have no answer yet.
-    pub(crate) pending: Vec<u64>,
+    /// Who has asked to enter, and has no answer yet.
+    pub(crate) pending: Vec<ParticipantId>,
     /// The listing that the sender has.
     pub(crate) revision: u64,
     /// How long ago one of them spoke last.

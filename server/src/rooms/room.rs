@@ -1,14 +1,15 @@
 //! A room's members, and what bounds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lingua_core::instance::TARGETS_MAX;
-use lingua_core::{InstanceId, Lang, SessionId, ring};
+use lingua_core::{InstanceId, Lang, Micros, SessionId, ring};
 use lingua_protocol::limits::ENTRIES;
-use lingua_protocol::{ParticipantId, ShortText, TenantId};
+use lingua_protocol::{ParticipantId, RoomId, ShortText, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::config::RoomLimits;
+use crate::rooms::Listing;
 use crate::wire;
 
 /// Shards of all rooms. Few enough to be told in one message, enough to be spread evenly.
@@ -54,6 +55,7 @@ pub(crate) fn home(session: SessionId) -> InstanceId {
 pub(crate) struct Member {
     #[serde(with = "super::message::number")]
     pub(crate) session: SessionId,
+    /// Another one at each entry.
     pub(crate) participant: ParticipantId,
     pub(crate) name: Option<ShortText>,
     #[serde(with = "super::message::tag")]
@@ -61,6 +63,55 @@ pub(crate) struct Member {
     /// Whose own voice it wants or does not want to hear, by session number; others it hears.
     pub(crate) voices: BTreeMap<u64, bool>,
     pub(crate) joined_at: ShortText,
+}
+
+/// A room as its owner has it.
+#[derive(Debug)]
+pub(super) struct Room {
+    pub(super) id: RoomId,
+    pub(super) revision: u64,
+    /// In order of entry.
+    pub(super) members: Vec<Member>,
+    pub(super) last_speech: Micros,
+}
+
+impl Room {
+    pub(super) fn new(id: RoomId, last_speech: Micros) -> Self {
+        Self { id, revision: 0, members: Vec::new(), last_speech }
+    }
+
+    pub(super) fn listing(&self, code: u32, token: u64) -> Listing {
+        let (id, revision, members) = (self.id.clone(), self.revision, self.members.clone());
+        Listing { code, id, token, revision, members }
+    }
+
+    /// The instances that have members in it.
+    pub(super) fn instances(&self) -> BTreeSet<InstanceId> {
+        self.members.iter().map(|member| home(member.session)).collect()
+    }
+
+    /// Puts the members of one instance in place of those that it had; gives those of before where
+    /// that changed anything.
+    pub(super) fn put(&mut self, from: InstanceId, said: Vec<Member>) -> Option<Vec<Member>> {
+        let before = self.members.clone();
+        self.members.retain_mut(|member| {
+            let own = home(member.session) == from;
+            match said.iter().find(|said| said.session == member.session) {
+                Some(said) => said.clone_into(member),
+                None if own => return false,
+                None => {}
+            }
+            true
+        });
+        let is_there = |said: &Member| self.members.iter().any(|m| m.session == said.session);
+        let new: Vec<Member> = said.into_iter().filter(|said| !is_there(said)).collect();
+        self.members.extend(new);
+        if self.members == before {
+            return None;
+        }
+        self.revision += 1;
+        Some(before)
+    }
 }
 
 /// Whether a newcomer may join these members.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use lingua_core::{InstanceId, Micros, SessionId};
-use lingua_protocol::{ParticipantId, RoomErrorCode, ShortText};
+use lingua_protocol::{ParticipantId, RoomErrorCode, RoomId, ShortText};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -14,6 +14,8 @@ const INSTANCES: u16 = 3;
 const SEEDS: u64 = 150;
 const STEPS: u32 = 2_000;
 const STEP: Micros = Micros::millis(10);
+/// A few of them, and an owner waits no longer.
+const LEAP: Micros = Micros::secs(1);
 /// Longer than an owner waits, and than a session asks.
 const QUIET: Micros = Micros::secs(12);
 /// Messages after which nobody has anything new to say, by far.
@@ -22,7 +24,10 @@ const SETTLED: u32 = 100_000;
 struct Instance {
     rooms: Rooms,
     // Which room each session is in, as its client was told.
-    sessions: BTreeMap<SessionId, u32>,
+    sessions: BTreeMap<SessionId, (u32, RoomId)>,
+    // Those that wait to be let in, and those that are in none.
+    asking: BTreeSet<SessionId>,
+    idle: Vec<SessionId>,
 }
 
 struct World {
@@ -45,6 +50,8 @@ impl World {
         let instance = |id| Instance {
             rooms: Rooms::new(InstanceId(id), limits, false),
             sessions: BTreeMap::new(),
+            asking: BTreeSet::new(),
+            idle: Vec::new(),
         };
         Self {
             chance: ChaCha8Rng::seed_from_u64(seed),
@@ -111,27 +118,32 @@ impl World {
     }
 
     fn take(&mut self, at: u16, from: u16, message: RoomMessage) {
-        let start = self.chance.next_u32() % 900_000;
+        // So few that one code is given to several rooms in a row.
+        let start = self.chance.next_u32() % 100;
         let rooms = &mut self.instances[usize::from(at)].rooms;
         rooms.take(self.now, InstanceId(from), message, start);
         self.settle_at(at);
     }
 
     fn told(&mut self, at: u16, told: Vec<Told>) {
-        let Instance { rooms, sessions } = &mut self.instances[usize::from(at)];
+        let Instance { rooms, sessions, asking, idle } = &mut self.instances[usize::from(at)];
         for told in told {
             match told {
-                Told::Entered { session, code, .. } => {
-                    assert_eq!(sessions.insert(session, code), None, "in one room at a time");
+                Told::Entered { session, code, id, .. } => {
+                    assert_eq!(sessions.insert(session, (code, id)), None, "in one room at a time");
+                    assert!(asking.remove(&session), "only who has asked is let in");
                     self.entered.insert(session, rooms.desk.listed(code));
                 }
-                Told::Refused { code, .. } => {
+                Told::Refused { session, code, .. } => {
+                    assert!(asking.remove(&session), "only who has asked is refused");
+                    idle.push(session);
                     let name = if code == RoomErrorCode::RoomNotFound { "unknown" } else { "else" };
                     *self.refusals.entry(name).or_default() += 1;
                 }
                 Told::Closed { sessions: gone, .. } => {
                     for session in gone {
                         sessions.remove(&session);
+                        idle.push(session);
                     }
                 }
                 Told::Changed(_) => {}
@@ -158,8 +170,8 @@ impl World {
         self.settle_at(from);
     }
 
-    fn tick(&mut self) {
-        self.now = self.now + STEP;
+    fn tick(&mut self, step: Micros) {
+        self.now = self.now + step;
         for at in 0..INSTANCES {
             self.instances[usize::from(at)].rooms.tick(self.now);
             self.settle_at(at);
@@ -170,20 +182,24 @@ impl World {
     fn client(&mut self) {
         let at = self.below(u64::from(INSTANCES)) as u16;
         let known: Vec<u32> =
-            self.instances.iter().flat_map(|i| i.sessions.values().copied()).collect();
+            self.instances.iter().flat_map(|i| i.sessions.values().map(|at| at.0)).collect();
         let own: Vec<_> = self.instances[usize::from(at)]
             .sessions
             .iter()
-            .map(|(&session, &code)| (session, code))
+            .map(|(&session, (code, _))| (session, *code))
             .collect();
-        let choice = self.below(10);
+        let choice = self.below(12);
         let pick = self.chance.next_u64() as usize;
         let now = self.now;
-        let Instance { rooms, sessions } = &mut self.instances[usize::from(at)];
+        let Instance { rooms, sessions, asking, idle } = &mut self.instances[usize::from(at)];
         let Rooms { desk, out, .. } = rooms;
         match choice {
             0..=5 => {
-                let session = SessionId(u64::from(at) << 32 | self.next_session);
+                // Some come a second time.
+                let new = SessionId(u64::from(at) << 32 | self.next_session);
+                let again = pick.is_multiple_of(3).then(|| idle.pop()).flatten();
+                let session = again.unwrap_or(new);
+                asking.insert(session);
                 let name = format!("p{}", self.next_session);
                 self.next_session += 1;
                 let member = Member {
@@ -206,12 +222,21 @@ impl World {
                 let (session, code) = own[pick % own.len()];
                 desk.leave(now, session, Some(code), out);
                 sessions.remove(&session);
+                idle.push(session);
             }
             8 if !own.is_empty() => {
                 let (session, code) = own[pick % own.len()];
                 let others: Vec<_> = desk.members(code).iter().map(|m| m.session).collect();
                 if let Some(&of) = others.get(pick % others.len().max(1)) {
                     desk.prefer(now, code, session, (of, pick.is_multiple_of(2)), out);
+                }
+            }
+            // Who waits goes away.
+            9 => {
+                if let Some(&session) = asking.iter().nth(pick % asking.len().max(1)) {
+                    asking.remove(&session);
+                    desk.leave(now, session, None, out);
+                    idle.push(session);
                 }
             }
             _ => {}
@@ -228,19 +253,21 @@ impl World {
                 left -= 1;
                 assert!(left > 0, "instances never stop telling each other: {:?}", self.links);
             }
-            self.tick();
+            self.tick(STEP);
         }
     }
 
     /// All see the same rooms, with whoever is there and nobody else.
     fn assert_agreed(&self, seed: u64) {
-        let mut there: BTreeMap<u32, BTreeSet<SessionId>> = BTreeMap::new();
+        let mut there: BTreeMap<u32, (&RoomId, BTreeSet<SessionId>)> = BTreeMap::new();
         for instance in &self.instances {
-            for (&session, &code) in &instance.sessions {
-                there.entry(code).or_default().insert(session);
+            for (&session, (code, id)) in &instance.sessions {
+                let (known, members) = there.entry(*code).or_insert((id, BTreeSet::new()));
+                assert_eq!(id, *known, "seed {seed}: one room to a code");
+                members.insert(session);
             }
         }
-        for (&code, members) in &there {
+        for (&code, (_, members)) in &there {
             for (at, instance) in self.instances.iter().enumerate() {
                 let here = instance.rooms.desk.own(code).count();
                 let listed = instance.rooms.desk.members(code).iter().map(|member| member.session);
@@ -257,11 +284,11 @@ impl World {
     /// Whoever was listed at another instance, and has not left, is listed still.
     fn assert_nobody_missed(&self, seen: &mut BTreeSet<(usize, u32, SessionId)>, seed: u64) {
         for (at, instance) in self.instances.iter().enumerate() {
-            let codes: BTreeSet<u32> = instance.sessions.values().copied().collect();
+            let codes: BTreeSet<u32> = instance.sessions.values().map(|at| at.0).collect();
             seen.retain(|&(by, code, session)| {
                 let there = &self.instances[usize::from(home(session).0)].sessions;
-                let stays =
-                    by != at || (codes.contains(&code) && there.get(&session) == Some(&code));
+                let is_there = there.get(&session).is_some_and(|at| at.0 == code);
+                let stays = by != at || (codes.contains(&code) && is_there);
                 let mut listed = instance.rooms.desk.members(code).iter();
                 assert!(
                     by != at || !stays || listed.any(|member| member.session == session),
@@ -275,7 +302,7 @@ impl World {
                     let there = &self.instances[usize::from(home(*session).0)].sessions;
                     let since = self.entered.get(session);
                     let heard = since.is_some_and(|at| instance.rooms.desk.listed(code) >= *at);
-                    if heard && there.get(session) == Some(&code) {
+                    if heard && there.get(session).is_some_and(|at| at.0 == code) {
                         seen.insert((at, code, *session));
                     }
                 }
@@ -305,7 +332,10 @@ fn play(seed: u64, links_break: bool) -> World {
                     world.break_link(from, to);
                 }
             }
-            13..=20 => world.tick(),
+            13..=20 => {
+                let leaps = links_break && world.below(15) == 0;
+                world.tick(if leaps { LEAP } else { STEP });
+            }
             _ if world.below(4) < pace => world.deliver(),
             _ => {}
         }
