@@ -16,7 +16,7 @@ pub(super) enum Action {
     Overtake(usize),
     /// Its next step is executed and answered.
     Step(usize),
-    /// It dies.
+    /// It dies, and is taken for dead: until then it is as one whose turn never comes.
     Crash(usize),
     /// It stops, to wake or not.
     Freeze(usize),
@@ -70,9 +70,9 @@ pub(super) enum Plant {
 
 impl World {
     /// All that may happen now.
-    pub(super) fn actions(&self, view: &View, into: &mut Vec<Action>) {
+    pub(super) fn actions(&self, into: &mut Vec<Action>) {
         use Action::*;
-        let budget = &self.budget;
+        let (budget, view) = (&self.budget, &self.view);
         let sometimes = |may: bool, action: Action, into: &mut Vec<Action>| {
             if may {
                 into.push(action);
@@ -104,7 +104,8 @@ impl World {
 
     /// Whether only what the seat itself does next matters to it: nothing that it has sent waits to
     /// be executed, and something waits to be heard. All that others do meanwhile commutes with
-    /// that, so that it may go first. What is removed is visible at once and is not put first.
+    /// that, so that it may go first. What is removed is visible at once and is not put first; nor
+    /// is a lone event that a later one may overtake.
     fn is_alone(&self, seat: &Seat) -> bool {
         let removed = |event: &Event| matches!(event.change, Change::Removed(_));
         seat.life == Life::Well
@@ -112,6 +113,7 @@ impl World {
             && (seat.ticks > 0 || !seat.events.is_empty())
             && !seat.claimer.standing.is_over(seat.clock)
             && !seat.events.iter().any(removed)
+            && (self.budget.overtakes == 0 || seat.events.len() != 1)
     }
 
     /// What a seat may do by itself.

@@ -6,7 +6,8 @@
 //!
 //! Tokens only rise and are only compared: a holder's with those of the same duty, an event's with
 //! what its receiver has counted, a membership's with others of the same seat. So their order within
-//! each of these is kept and their values are not. Spans that nothing depends on are left out.
+//! each of these is kept and their values are not. What nothing to come depends on is left out:
+//! spans, what an event says that has been counted already, the limit of a view that offers nothing.
 
 use super::super::duties::Held;
 use super::super::*;
@@ -30,8 +31,8 @@ struct Table {
     seat_of_seat: Vec<Vec<u64>>,
 }
 
-pub(super) fn fingerprint(world: &World, view: &View) -> u64 {
-    let table = Table::new(world, view);
+pub(super) fn fingerprint(world: &World) -> u64 {
+    let table = Table::new(world);
     let (seats, duties) = (table.seats.len(), table.duty_of_seat[0].len());
     let mut looks = table.seats.clone();
     let mut duty_looks = vec![0; duties];
@@ -83,10 +84,11 @@ impl Ranks {
 }
 
 impl Table {
-    fn new(world: &World, view: &View) -> Self {
+    fn new(world: &World) -> Self {
+        let view = &world.view;
         let seats = world.seats.len();
         let duties = world.next_duty as usize;
-        let (duty_ranks, seat_ranks) = ranks(world, view);
+        let (duty_ranks, seat_ranks) = ranks(world);
         let mut table = Self {
             seats: Vec::with_capacity(seats),
             duty_of_seat: vec![vec![0; duties]; seats],
@@ -105,7 +107,11 @@ impl Table {
                 u64::from(member.is_some_and(|m| m.draining)),
                 u64::from(c.standing.is_over(seat.clock)) << 1
                     | u64::from(c.standing == Standing::Gone),
-                (c.seen_limit as u64) << 32 | c.claims_left as u64,
+                if c.candidates.is_empty() && c.claims.is_empty() {
+                    0
+                } else {
+                    (c.seen_limit as u64) << 32 | c.claims_left as u64
+                },
                 u64::from(c.looking) << 3
                     | u64::from(c.look_again) << 2
                     | u64::from(c.draining) << 1
@@ -117,11 +123,15 @@ impl Table {
             .fold(2, mix);
             let row = &mut table.duty_of_seat[s];
             for (d, cell) in row.iter_mut().enumerate() {
-                *cell = duty_cell(world, view, s, DutyId(d as u32), &duty_ranks[d]);
+                *cell = duty_cell(world, s, DutyId(d as u32), &duty_ranks[d]);
             }
             for (at, event) in seat.events.iter().enumerate() {
                 let counted = u64::from(c.known.counts(*event));
                 let place = (at as u64) << 8 | counted << 7;
+                if counted == 1 && !matches!(event.change, Change::Removed(_)) {
+                    look = mix(look, place);
+                    continue;
+                }
                 let on_duty = |kind: u64, duty: DutyId| (kind, Some(duty), None);
                 let on_seat = |kind: u64, seat: InstanceId| (kind, None, Some(seat));
                 let (kind, duty, other) = match event.change {
@@ -176,8 +186,8 @@ impl Table {
     }
 }
 
-fn duty_cell(world: &World, view: &View, s: usize, duty: DutyId, ranks: &Ranks) -> u64 {
-    let seat = &world.seats[s];
+fn duty_cell(world: &World, s: usize, duty: DutyId, ranks: &Ranks) -> u64 {
+    let (view, seat) = (&world.view, &world.seats[s]);
     if seat.life == Life::Dead && view.members.iter().all(|m| m.membership.instance.0 as usize != s)
     {
         return 0;
@@ -187,10 +197,15 @@ fn duty_cell(world: &World, view: &View, s: usize, duty: DutyId, ranks: &Ranks) 
     let holder = view.holder(duty).filter(|holder| holder.instance.0 as usize == s);
     let held = c.held.get(&duty).map_or(0, |held: &Held| ranks.of(held.token) << 8 | held.bits());
     let claim = c.claims.get(&duty).map_or(0, |claim| claim.bits());
+    // Of an outdated view counts only whether it has any, unless one of them may be removed.
+    let candidate = match c.claims_left {
+        0 if world.budget.removes == 0 => !c.candidates.is_empty(),
+        _ => c.candidates.contains(duty.0),
+    };
     [
         u64::from(exists) << 8 | holder.map_or(0, |holder| ranks.of(holder.token)),
         held,
-        claim << 8 | u64::from(c.candidates.contains(duty.0)),
+        claim << 8 | u64::from(candidate),
         c.releasing.get(&duty).map_or(0, |&token| ranks.of(token)),
         u64::from(c.yielded.contains(&duty)) << 1 | u64::from(c.known.has(duty)),
         u64::from(seat.runs.contains(&duty)),
@@ -199,7 +214,8 @@ fn duty_cell(world: &World, view: &View, s: usize, duty: DutyId, ranks: &Ranks) 
     .fold(3, mix)
 }
 
-fn ranks(world: &World, view: &View) -> (Vec<Ranks>, Vec<Ranks>) {
+fn ranks(world: &World) -> (Vec<Ranks>, Vec<Ranks>) {
+    let view = &world.view;
     let mut duties: Vec<Ranks> = (0..world.next_duty).map(|_| Ranks::default()).collect();
     let mut seats: Vec<Ranks> = world.seats.iter().map(|_| Ranks::default()).collect();
     for &(duty, holder) in &view.duties {

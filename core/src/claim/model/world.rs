@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::*;
 use super::choices::{Action, Budget, Plant};
@@ -36,6 +37,8 @@ pub(super) struct Seat {
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) board: Rc<ClaimBoard>,
+    /// All that there is at the board.
+    pub(super) view: Arc<View>,
     pub(super) seats: Vec<Rc<Seat>>,
     pub(super) budget: Budget,
     /// The last round: nothing fails any more, and everybody's tick is due once.
@@ -74,8 +77,9 @@ impl World {
         for duty in 0..duties {
             board.apply(Micros::ZERO, &Op::Create(DutyId(duty)), &mut Vec::new());
         }
-        let last_round = false;
-        Self { board: Rc::new(board), seats, budget, last_round, next_duty: duties, plant }
+        let view = board.view();
+        let (board, last_round) = (Rc::new(board), false);
+        Self { board, view, seats, budget, last_round, next_duty: duties, plant }
     }
 
     /// As `new`, with everybody a member that has not read anything yet.
@@ -112,6 +116,7 @@ impl World {
             Action::Crash(s) => {
                 self.budget.crashes -= 1;
                 self.stop(s, Life::Dead);
+                self.lapse(s);
             }
             Action::Freeze(s) => {
                 self.budget.crashes -= 1;
@@ -119,10 +124,7 @@ impl World {
                 self.stop(s, Life::Frozen);
             }
             Action::Lapse(s) => {
-                let view = self.view();
-                let member = view.members.iter().find(|m| m.membership.instance.0 as usize == s);
-                let membership = member.ok_or("lapses without being a member")?.membership;
-                self.apply(&Op::Leave(membership), None);
+                self.lapse(s);
             }
             Action::Wake(s) => {
                 let span = if self.plant == Plant::Sleepwalker { Micros::ZERO } else { SLEEP };
@@ -155,7 +157,7 @@ impl World {
             }
             Action::Remove => {
                 self.budget.removes -= 1;
-                let duty = self.view().duties[0].0;
+                let duty = self.view.duties[0].0;
                 self.apply(&Op::Remove(duty), None);
             }
         }
@@ -163,7 +165,7 @@ impl World {
     }
 
     /// Nothing is under way and nobody's death is unknown.
-    pub(super) fn is_quiet(&self, view: &View) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.seats.iter().enumerate().all(|(s, seat)| match seat.life {
             Life::Well => {
                 seat.events.is_empty()
@@ -171,7 +173,7 @@ impl World {
                     && seat.ticks == 0
                     && seat.runs.is_empty()
             }
-            _ => !view.members.iter().any(|m| m.membership.instance.0 as usize == s),
+            _ => !self.view.members.iter().any(|m| m.membership.instance.0 as usize == s),
         })
     }
 
@@ -187,10 +189,6 @@ impl World {
         }
     }
 
-    pub(super) fn view(&mut self) -> std::sync::Arc<View> {
-        Rc::make_mut(&mut self.board).view()
-    }
-
     fn seat(&mut self, s: usize) -> &mut Seat {
         Rc::make_mut(&mut self.seats[s])
     }
@@ -204,6 +202,15 @@ impl World {
             seat.runs.clear();
             seat.ticks = 0;
             seat.claimer = Claimer::new(seat.claimer.config.clone());
+        }
+    }
+
+    /// The coordinator takes it for dead.
+    fn lapse(&mut self, s: usize) {
+        let members = self.view.members.iter();
+        let own = members.map(|m| m.membership).find(|m| usize::from(m.instance.0) == s);
+        if let Some(membership) = own {
+            self.apply(&Op::Leave(membership), None);
         }
     }
 
@@ -255,11 +262,16 @@ impl World {
     /// Executes a step; all members but its sender are told.
     fn apply(&mut self, op: &Op, sender: Option<usize>) -> Reply {
         let mut events = Vec::new();
-        let reply = Rc::make_mut(&mut self.board).apply(Micros::ZERO, op, &mut events);
+        if let Op::Look(cause) = *op {
+            return Reply::View(cause, Arc::clone(&self.view));
+        }
+        let board = Rc::make_mut(&mut self.board);
+        let reply = board.apply(Micros::ZERO, op, &mut events);
+        self.view = board.view();
         if events.is_empty() {
             return reply;
         }
-        let view = self.view();
+        let view = Arc::clone(&self.view);
         // Which duties a death frees is read, never heard, so one event speaks for all.
         events.dedup_by_key(|event| std::mem::discriminant(&event.change));
         let acquiring = view.members.iter().filter(|member| !member.draining).count();
@@ -275,7 +287,7 @@ impl World {
     }
 
     fn handle(&mut self, s: usize, input: Input, choice: u32) -> Result<u32, String> {
-        let view = self.view();
+        let view = Arc::clone(&self.view);
         let seat = Rc::make_mut(&mut self.seats[s]);
         let mut out = Vec::new();
         // Where n duties are left to choose from, this word chooses the `choice`-th.
