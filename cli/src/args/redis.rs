@@ -20,7 +20,7 @@ pub(crate) enum RedisCommand {
     /// duties over to the others.
     Duties {
         /// Hand over what this instance does, and let it take nothing more.
-        #[arg(long, value_name = "INSTANCE")]
+        #[arg(long, value_name = "INSTANCE", value_parser = instance)]
         drain: Option<u16>,
         /// Let it take part again.
         #[arg(long, requires = "drain")]
@@ -53,6 +53,11 @@ impl RedisCommand {
             | Self::Drain { on, .. } => on,
         }
     }
+}
+
+fn instance(text: &str) -> Result<u16, String> {
+    let why = |_| "no instance: give its number, as `lingua redis duties` lists it".to_owned();
+    text.parse().map_err(why)
 }
 
 /// Which Redis, and the rules under which it is used.

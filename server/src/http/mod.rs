@@ -145,7 +145,11 @@ fn order(shared: &Shared, name: &str, wish: fn(DutyId) -> Order) -> Response {
             (StatusCode::TOO_MANY_REQUESTS, "too many orders wait: try again\n").into_response()
         }
         Err(TrySendError::Closed(_)) => {
-            let why = "this instance shares no store: all duties are its own\n";
+            let why = if shared.is_draining() {
+                "this instance stops and has handed its duties over: ask another one\n"
+            } else {
+                "this instance shares no store: all duties are its own\n"
+            };
             (StatusCode::CONFLICT, why).into_response()
         }
     }
