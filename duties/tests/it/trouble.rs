@@ -9,12 +9,12 @@ use lingua_core::claim::{
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
 use lingua_duties::zookeeper::{ZooKeeper, ZooKeeperConfig, ZooKeeperError};
+use lingua_testbed::{PATIENCE, ZooKeeperServer};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode};
 
-use crate::servers::PATIENCE;
-use crate::zookeeper::{Way, ZooKeeperServer, at_zookeeper, new_root, zookeeper};
+use crate::zookeeper::{Way, at_zookeeper, new_root, zookeeper};
 
 const DUTY: DutyId = DutyId(7);
 /// The shortest that the server of the tests allows is a session of a second.
