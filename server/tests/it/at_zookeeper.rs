@@ -12,7 +12,7 @@ use lingua_testbed::{ZooKeeperServer, end};
 use tokio::net::TcpListener;
 
 use crate::figures::{eager, samples};
-use crate::http::{ask, get};
+use crate::http::{ask, get, until};
 use crate::peers::{Client, Node, Redis, server_with, speak_until_served};
 use crate::room_moves::{duty, holder, job, members, moved};
 use crate::rooms::{host, joined};
@@ -84,6 +84,13 @@ async fn instance() {
     std::future::pending::<()>().await;
 }
 
+/// An instance that has its number: those that come later have larger ones.
+async fn started(config: &Config) -> String {
+    let url = server_with(config.clone()).await;
+    until(&url, "/ready", 200).await;
+    url
+}
+
 /// Waits until every duty is held, and as many by each instance as it says itself.
 async fn held_once(config: &Config, urls: &[&str]) {
     let operator = Operator::new(&config.redis, config.state.clone()).await.unwrap();
@@ -150,7 +157,7 @@ async fn a_room_speaks_on_whoever_of_its_owners_dies_or_gives_it_up() {
     let (zookeeper, redis) = (ZooKeeperServer::shared(), Redis::start());
     let place = place(&zookeeper);
     let config = at(&place, redis.config());
-    let (here, there) = (server_with(config.clone()).await, server_with(config.clone()).await);
+    let (here, there) = (started(&config).await, started(&config).await);
     let mut third = Instance::start(&config.redis.addresses[0].to_string(), &place);
     held_once(&config, &[&here, &there, &third.url]).await;
 
@@ -243,7 +250,7 @@ async fn refused(config: Config) -> ServeError {
 async fn duties_at_two_places_are_refused() {
     let (zookeeper, redis) = (ZooKeeperServer::shared(), Redis::start());
     let (one, other) = (place(&zookeeper), place(&zookeeper));
-    let here = server_with(at(&one, redis.config())).await;
+    let here = started(&at(&one, redis.config())).await;
     for config in [redis.config(), at(&other, redis.config())] {
         let told = refused(config.clone()).await.to_string();
         let root = one.split_once('/').unwrap().1;
