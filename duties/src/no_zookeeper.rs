@@ -91,8 +91,8 @@ impl ZooKeeper {
     ///
     /// # Errors
     /// None.
-    pub async fn grants(&self, _: Micros) -> Result<(), ZooKeeperError> {
-        match *self {}
+    pub async fn connect_for(_: Micros, config: ZooKeeperConfig) -> Result<Self, ZooKeeperError> {
+        match config.place {}
     }
 }
 

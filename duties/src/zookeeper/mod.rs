@@ -76,13 +76,17 @@ impl ZooKeeper {
         Ok(Self(Arc::new(Shared { config, session, strangers })))
     }
 
-    /// Finds out whether a membership of this lease can be had.
+    /// The same, and finds out whether a membership of this lease can be had.
     ///
     /// # Errors
-    /// The server gives sessions of other lengths only, or does not answer.
-    pub async fn grants(&self, lease: Micros) -> Result<(), ZooKeeperError> {
-        let (config, lease) = (&self.0.config, Duration::from_micros(lease.0));
-        within(config.timeout, Session::of_lease(config, lease)).await.map(drop)
+    /// As [`Self::connect`], or the server gives sessions of other lengths only.
+    pub async fn connect_for(
+        lease: Micros,
+        config: ZooKeeperConfig,
+    ) -> Result<Self, ZooKeeperError> {
+        let lease = Duration::from_micros(lease.0);
+        drop(within(config.timeout, Session::of_lease(&config, lease)).await?);
+        Self::connect(config).await
     }
 }
 

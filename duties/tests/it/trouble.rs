@@ -185,7 +185,11 @@ async fn a_lease_that_the_server_does_not_give_is_no_membership() {
         let error = board.apply(Micros::ZERO, join_as(1, lease)).await.unwrap_err();
         assert!(matches!(error, ZooKeeperError::SessionTime { .. }), "{error}");
         assert!(error.to_string().contains("minSessionTimeout"), "{error}");
+        let config = at_zookeeper(&server.address(), &root, None);
+        let error = ZooKeeper::connect_for(lease, config).await.unwrap_err();
+        assert!(matches!(error, ZooKeeperError::SessionTime { .. }), "{error}");
     }
+    ZooKeeper::connect_for(LONG, at_zookeeper(&server.address(), &root, None)).await.unwrap();
     assert!(look(&board).await.members.is_empty());
 }
 

@@ -49,9 +49,7 @@ impl Board {
         };
         let credentials = duties.zookeeper_login.clone();
         let config = ZooKeeperConfig { place, credentials, timeout: ANSWER };
-        let board = ZooKeeper::connect(config).await?;
-        board.grants(LEASE).await?;
-        Ok(Self::ZooKeeper(board))
+        Ok(Self::ZooKeeper(ZooKeeper::connect_for(LEASE, config).await?))
     }
 }
 
