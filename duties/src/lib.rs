@@ -6,7 +6,7 @@
 //! token, so that a run that wakes too late is refused.
 //!
 //! The board is in this process ([`Embedded`]), on the store, or, with the feature `zookeeper`, at
-//! ZooKeeper.
+//! ZooKeeper; without it [`zookeeper`] has the same names, of which nothing can be made.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,9 @@ mod keeper;
 mod on_store;
 mod surplus;
 #[cfg(feature = "zookeeper")]
+pub mod zookeeper;
+#[cfg(not(feature = "zookeeper"))]
+#[path = "no_zookeeper.rs"]
 pub mod zookeeper;
 
 pub use coordinator::{Coordinator, Work};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lingua_core::instance::InstanceConfig;
 use lingua_core::{Features, Needs, Pair, StateConfig};
+use lingua_duties::zookeeper::{Credentials, Place};
 use lingua_protocol::ServiceType;
 use lingua_store::Address;
 
@@ -59,11 +60,21 @@ pub struct DutyConfig {
     pub alarm_above: u32,
     /// Where an alarm is posted to, besides log and metrics.
     pub webhook: Option<Webhook>,
+    /// ZooKeeper that keeps them; absent: Redis does.
+    pub zookeeper: Option<Place>,
+    /// Who comes there; absent: anybody may.
+    pub zookeeper_login: Option<Credentials>,
 }
 
 impl Default for DutyConfig {
     fn default() -> Self {
-        Self { tolerance: 1, alarm_above: 1_000, webhook: None }
+        Self {
+            tolerance: 1,
+            alarm_above: 1_000,
+            webhook: None,
+            zookeeper: None,
+            zookeeper_login: None,
+        }
     }
 }
 

@@ -41,7 +41,8 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 pub use access::{Access, Kind, Rule, Secret, SecretError};
-pub use instances::{Webhook, WebhookError};
+pub use instances::{Elsewhere, Webhook, WebhookError};
+pub use lingua_duties::zookeeper;
 pub use lingua_store::Address;
 
 pub use config::{Config, DutyConfig, HostPort, HostPortError, Limits, RedisConfig, RoomLimits};
@@ -77,6 +78,12 @@ pub enum ServeError {
     /// The store on Redis cannot be served.
     #[error(transparent)]
     Store(#[from] lingua_store::StoreError),
+    /// Duties cannot be kept at ZooKeeper.
+    #[error(transparent)]
+    ZooKeeper(#[from] zookeeper::ZooKeeperError),
+    /// Duties would be held twice.
+    #[error("{0}: give all instances the same duty_zookeeper, starting them when all have stopped")]
+    DutiesElsewhere(Elsewhere),
     /// What instances show each other is none of ours.
     #[error("the store holds no secret of ours at lingua:v1:{{dir}}:secret: {0}")]
     Secret(#[from] SecretError),

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use lingua_duties::zookeeper;
 use tracing::Subscriber;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
@@ -68,10 +69,14 @@ impl FromStr for LogLevel {
 
     fn from_str(text: &str) -> Result<Self, LogLevelError> {
         let wrong = || LogLevelError(text.chars().take(40).collect());
-        let targets: Targets = text.parse().map_err(|_| wrong())?;
+        let mut targets: Targets = text.parse().map_err(|_| wrong())?;
         // A lone word that is no level is read as a target, whose lines would all be shown.
         let levels = ["error", "warn", "info", "debug", "trace", "off"];
         let known = |part: &str| part.contains('=') || levels.contains(&part);
+        // Its every attempt would be a line; what has come of them is told by whoever needs it.
+        if !text.contains(zookeeper::CLIENT) {
+            targets = targets.with_target(zookeeper::CLIENT, LevelFilter::OFF);
+        }
         if text.split(',').all(|part| known(part.trim())) {
             Ok(Self { text: text.to_owned(), targets })
         } else {

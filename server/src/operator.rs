@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use lingua_core::claim::{self, Holder};
 use lingua_core::{InstanceId, Micros, Op, Reply, StateConfig};
+use lingua_duties::Coordinator;
+use lingua_duties::zookeeper::ZooKeeperError;
 use lingua_store::{Layout, Store, StoreClock, StoreConfig, StoreError};
 
-use crate::RedisConfig;
-use crate::instances::Chore;
+use crate::instances::{Board, BoardError, Chore, Elsewhere, elsewhere};
+use crate::{DutyConfig, RedisConfig};
 
 /// Longest wait for the store.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -18,6 +20,15 @@ pub enum OperatorError {
     /// The store cannot be served.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// ZooKeeper cannot be served.
+    #[error(transparent)]
+    ZooKeeper(#[from] ZooKeeperError),
+    /// What was asked knows nothing of the duties.
+    #[error(
+        "{0}: say so by duty_zookeeper as the instances do, or ask each instance how many it holds: \
+         scheduler_duties_held at its /metrics"
+    )]
+    Elsewhere(Elsewhere),
     /// No such instance is a member.
     #[error("no instance {0} takes part in the duties: `lingua redis duties` lists those that do")]
     NoInstance(u16),
@@ -29,8 +40,20 @@ pub enum OperatorError {
     NoNode(String),
 }
 
+impl From<BoardError> for OperatorError {
+    fn from(error: BoardError) -> Self {
+        match error {
+            BoardError::Redis(error) => Self::Store(error),
+            BoardError::ZooKeeper(error) => Self::ZooKeeper(error),
+        }
+    }
+}
+
 /// The store, for an operator.
-pub struct Operator(Store);
+pub struct Operator {
+    store: Store,
+    duties: DutyConfig,
+}
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +79,7 @@ impl Operator {
             timeout: PATIENCE,
             clock: StoreClock::Store,
         });
-        Ok(Self(store.await?))
+        Ok(Self { store: store.await?, duties: redis.duties.clone() })
     }
 
     /// Whether the store is fit for its work, as far as can be seen.
@@ -64,9 +87,9 @@ impl Operator {
     /// # Errors
     /// The store did not answer as it should.
     pub async fn check(&self) -> Result<Vec<Finding>, OperatorError> {
-        let server = self.0.info("server").await?;
-        let memory = self.0.info("memory").await?;
-        let persistence = self.0.info("persistence").await?;
+        let server = self.store.info("server").await?;
+        let memory = self.store.info("memory").await?;
+        let persistence = self.store.info("persistence").await?;
         let field = |text: &str, name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
             line.unwrap_or("unknown").to_owned()
@@ -74,13 +97,13 @@ impl Operator {
         let policy = field(&memory, "maxmemory_policy");
         let keeps = field(&persistence, "aof_enabled");
         let began = tokio::time::Instant::now();
-        let copied = self.0.apply(Micros::ZERO, &Op::Snapshot).await;
+        let copied = self.store.apply(Micros::ZERO, &Op::Snapshot).await;
         let nodes = match &copied {
             Ok(Reply::Snapshot(snapshot)) => snapshot.live.iter().flatten().count(),
             Ok(_) => 0,
             Err(error) => return Err(error.clone().into()),
         };
-        let unreadable = self.0.counts().unreadable();
+        let unreadable = self.store.counts().unreadable();
         let finding =
             |what, is: String, bad: bool, mend| Finding { what, is, mend: bad.then_some(mend) };
         Ok(vec![
@@ -113,13 +136,13 @@ impl Operator {
     /// # Errors
     /// The store did not answer as it should.
     pub async fn stats(&self) -> Result<Vec<(String, String)>, OperatorError> {
-        let roll = self.0.roll().await?;
+        let roll = self.store.roll().await?;
         let ids: Vec<_> = roll.members.iter().map(|member| member.id).collect();
-        let holdings = self.0.holdings(&ids).await?;
+        let holdings = self.store.holdings(&ids).await?;
         let mut lines = Vec::new();
         for (member, (_, waiting)) in roll.members.iter().zip(&holdings.inboxes) {
             let is = if member.present { "present" } else { "gone, not yet cleared up" };
-            let of = self.0.nodes_of(member.id).await?.len();
+            let of = self.store.nodes_of(member.id).await?.len();
             let value = format!("{is}; {of} nodes; {waiting} headers wait; {}", member.about);
             lines.push((format!("instance {}", member.id.0), value));
         }
@@ -131,12 +154,22 @@ impl Operator {
         Ok(lines)
     }
 
+    /// The board of the instances.
+    async fn board(&self) -> Result<Board, OperatorError> {
+        let roll = self.store.roll().await?;
+        match elsewhere(&roll.members, &self.duties) {
+            Some(other) => Err(OperatorError::Elsewhere(other)),
+            None => Ok(Board::connect(&self.store, &self.duties).await?),
+        }
+    }
+
     /// The duties among instances, a line each: name and holder; then the instances.
     ///
     /// # Errors
-    /// The store did not answer as it should.
+    /// They are elsewhere, or the board did not answer as it should.
     pub async fn duties(&self) -> Result<Vec<(String, String)>, OperatorError> {
-        let reply = self.0.duty(Micros::ZERO, &claim::Op::Look(claim::Cause::Tick)).await?;
+        let look = claim::Op::Look(claim::Cause::Tick);
+        let reply = self.board().await?.apply(Micros::ZERO, look).await?;
         let claim::Reply::View(_, view) = reply else { return Ok(Vec::new()) };
         let mut lines = Vec::new();
         for &(duty, holder) in &view.duties {
@@ -162,7 +195,8 @@ impl Operator {
     /// An instance hands its duties over and takes no others, or takes some again.
     ///
     /// # Errors
-    /// There is no such instance, another one drains, or the store did not answer as it should.
+    /// There is no such instance, another one drains, the duties are elsewhere, or the board did not
+    /// answer as it should.
     pub async fn drain_instance(
         &self,
         id: u16,
@@ -174,7 +208,7 @@ impl Operator {
             true => claim::Op::Drain { instance, force },
             false => claim::Op::EndDrain(instance),
         };
-        match self.0.duty(Micros::ZERO, &op).await? {
+        match self.board().await?.apply(Micros::ZERO, op).await? {
             claim::Reply::Draining(other) => Err(OperatorError::Draining(other.0)),
             claim::Reply::Unknown(_) => Err(OperatorError::NoInstance(id)),
             _ => Ok(()),
@@ -187,10 +221,10 @@ impl Operator {
     /// # Errors
     /// No such node is registered, or the store did not answer as it should.
     pub async fn drain(&self, name: &str, draining: bool) -> Result<(), OperatorError> {
-        let node = self.0.node_named(name).await?;
+        let node = self.store.node_named(name).await?;
         let node = node.ok_or_else(|| OperatorError::NoNode(name.chars().take(64).collect()))?;
-        self.0.apply(Micros::ZERO, &Op::Drain(node, draining)).await?;
-        self.0.tell_changed().await?;
+        self.store.apply(Micros::ZERO, &Op::Drain(node, draining)).await?;
+        self.store.tell_changed().await?;
         Ok(())
     }
 }

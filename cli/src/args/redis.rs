@@ -28,6 +28,12 @@ pub(crate) enum RedisCommand {
         /// Also while another instance drains.
         #[arg(long, requires = "drain", conflicts_with = "end")]
         force: bool,
+        /// ZooKeeper that keeps them, as the instances have it; absent: Redis does.
+        #[arg(long, value_name = "HOST:PORT[,HOST:PORT][/PATH]", env = "LINGUA_DUTY_ZOOKEEPER")]
+        duty_zookeeper: Option<String>,
+        /// File with the user:password that ZooKeeper knows.
+        #[arg(long, value_name = "FILE", env = "LINGUA_DUTY_ZOOKEEPER_LOGIN")]
+        duty_zookeeper_login: Option<String>,
         #[command(flatten)]
         on: OnRedis,
     },

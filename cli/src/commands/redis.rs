@@ -21,7 +21,12 @@ pub(crate) fn run(args: &Redis) -> Result<Code, Failure> {
     }
     let addresses = settings::addresses(&on.redis)
         .map_err(|what| Failure::Usage(format!("--redis: {what}")))?;
-    let redis = RedisConfig { addresses, cluster, ..RedisConfig::default() };
+    let mut redis = RedisConfig { addresses, cluster, ..RedisConfig::default() };
+    if let RedisCommand::Duties { duty_zookeeper: at, duty_zookeeper_login: login, .. } =
+        &args.command
+    {
+        redis.duties = settings::duties(at.as_deref(), login.as_deref()).map_err(Failure::Usage)?;
+    }
     let runtime = tokio::runtime::Runtime::new().map_err(ServeError::Listen)?;
     runtime.block_on(async {
         let operator = Operator::new(&redis, rules).await?;

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
         // Whatever is amiss is told before anybody reads that it serves.
         let server = Server::new(config, listener).await.map_err(|error| match error {
             ServeError::Store(error) => Failure::Usage(format!("--redis: {error}")),
+            ServeError::ZooKeeper(error) => Failure::Usage(format!("--duty-zookeeper: {error}")),
             error => error.into(),
         })?;
         let config = server.config();

@@ -77,6 +77,11 @@ keys! {
             "Duties of this instance beyond which it raises an alarm";
         duty_alarm_webhook => server.redis.duties.webhook,
             "Where an alarm is posted to, as JSON";
+        duty_zookeeper => server.redis.duties.zookeeper,
+            "ZooKeeper that keeps the duties instead of Redis, and the path there; the same at all \
+             instances. It needs a build with the feature `zookeeper`";
+        duty_zookeeper_login => tokens.duty_zookeeper,
+            "File with the user:password that ZooKeeper knows; absent: anybody may change the duties";
     }
     "Access (without tokens only a loopback address is listened on)": {
         session_token => tokens.session_token, "File with the token that clients show";

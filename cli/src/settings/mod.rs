@@ -3,6 +3,8 @@
 
 mod flags;
 mod keys;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::fmt::Write;
@@ -10,7 +12,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use lingua_scenarios::{Error, Place, nearest};
-use lingua_server::{Access, Config, Rule};
+use lingua_server::zookeeper::Credentials;
+use lingua_server::{Access, Config, DutyConfig, RedisConfig, Rule};
 use toml::de::DeTable;
 use toml::{Table, Value};
 
@@ -19,7 +22,7 @@ use keys::KEYS;
 use value::SecretFile;
 
 pub(crate) use flags::Flags;
-pub(crate) use value::addresses;
+pub(crate) use value::{addresses, duties};
 
 /// Largest settings file.
 const BYTES_MAX: u64 = 1 << 20;
@@ -42,6 +45,7 @@ struct Tokens {
     session_jwt_key: Option<SecretFile>,
     node_token: Option<SecretFile>,
     node_jwt_key: Option<SecretFile>,
+    duty_zookeeper: Option<SecretFile<Credentials>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +148,7 @@ impl Settings {
     /// The server's settings, once all is set.
     ///
     /// # Errors
-    /// Two rules for one kind of socket.
+    /// Two rules for one kind of socket, or a ZooKeeper that nothing is to be kept at.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         let rule = |token: &Option<SecretFile>, key: &Option<SecretFile>, kind| match (token, key) {
             (Some(_), Some(_)) => Err(Failure::Usage(format!(
@@ -160,7 +164,27 @@ impl Settings {
             nodes: rule(&tokens.node_token, &tokens.node_jwt_key, "node")?,
             ..self.server.access.clone()
         };
-        Ok(Config { access, ..self.server.clone() })
+        let redis = RedisConfig { duties: self.duties()?, ..self.server.redis.clone() };
+        Ok(Config { access, redis, ..self.server.clone() })
+    }
+
+    fn duties(&self) -> Result<DutyConfig, Failure> {
+        let RedisConfig { addresses, duties, .. } = &self.server.redis;
+        let login = &self.tokens.duty_zookeeper;
+        match (&duties.zookeeper, login) {
+            (Some(place), _) if addresses.is_empty() => Err(Failure::Usage(format!(
+                "duty_zookeeper {place}: without Redis this is the only instance and all duties are \
+                 its own; add --redis URL, or leave duty_zookeeper out"
+            ))),
+            (None, Some(login)) => Err(Failure::Usage(format!(
+                "duty_zookeeper_login {}: no ZooKeeper is named; add --duty-zookeeper HOST:PORT, or \
+                 leave duty_zookeeper_login out",
+                login.path.display()
+            ))),
+            _ => Ok(()),
+        }?;
+        let zookeeper_login = login.as_ref().map(|login| login.secret.clone());
+        Ok(DutyConfig { zookeeper_login, ..duties.clone() })
     }
 
     /// Every key with its value and where it was set, a line each; secrets hidden.
@@ -229,160 +253,4 @@ fn read(path: &Path) -> Result<String, Error> {
         return Err(Error::File { path: path.to_owned(), what });
     }
     std::fs::read_to_string(path).map_err(unreadable)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    fn taken(file: &str, environment: &[(&str, &str)], flags: &Flags) -> Result<Settings, String> {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lingua.toml");
-        std::fs::write(&path, file).unwrap();
-        let environment = environment.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()));
-        let mut settings = Settings::default();
-        let result = settings.take(Some(&path), environment, flags);
-        let folder = format!("{}/", dir.path().display());
-        result.map(|()| settings).map_err(|error| error.to_string().replace(&folder, ""))
-    }
-
-    #[test]
-    fn the_later_layer_wins() {
-        let file = "sockets = 1\nping = \"1m\"\noutbox = 7\nlog_format = \"json\"\n";
-        let environment = [("LINGUA_SOCKETS", "2"), ("LINGUA_PING", "2m"), ("HOME", "/")];
-        let flags = Flags::of(&[("sockets", "3")]);
-        let settings = taken(file, &environment, &flags).unwrap();
-        let limits = settings.server.limits;
-        assert_eq!((limits.sockets, limits.ping.as_secs(), limits.outbox), (3, 120, 7));
-        let shown = settings.shown();
-        for line in [
-            "  sockets              3   (flag)\n",
-            "  ping                 2m   (environment)\n",
-            "  outbox               7   (file)\n",
-            "  log_format           json   (file)\n",
-            "  max_jobs             4\n",
-        ] {
-            assert!(shown.contains(line), "{line}{shown}");
-        }
-    }
-
-    #[test]
-    fn limits_of_speech_and_what_nodes_must_have_reach_the_server() {
-        let file = "require_services = true\nspeech = 4_194_304\ngoodbye = \"2s\"\n";
-        let environment = [("LINGUA_SPEECH_PER_SESSION", "2_097_152")];
-        let settings = taken(file, &environment, &Flags::default()).unwrap();
-        let config = settings.config().unwrap();
-        assert!(config.require_services && !Config::default().require_services);
-        let limits = config.limits;
-        assert_eq!((limits.speech, limits.speech_per_session), (4 << 20, 2 << 20));
-        assert_eq!(limits.goodbye.as_secs(), 2);
-        let told = taken("speech = 5\n", &[], &Flags::default()).unwrap_err();
-        assert!(told.contains("speech: 5 is out of range: 1048576 to"), "{told}");
-    }
-
-    #[test]
-    fn what_is_wrong_in_a_file_is_told_with_its_place() {
-        let file = "sokets = 5\nmax_jobs = 0\nlog = \"loud\"\nping = 20\n";
-        let told = taken(file, &[], &Flags::default()).unwrap_err();
-        for words in [
-            "lingua.toml:1:1: unknown key `sokets`; did you mean `sockets`?",
-            "lingua.toml:2:12: max_jobs: 0 is out of range: 1 to 1024 are allowed",
-            "lingua.toml:3:7: log: `loud` is no log level",
-            "lingua.toml:4:8: ping: `20` is no duration",
-        ] {
-            assert!(told.contains(words), "{words}\n{told}");
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_elsewhere_is_told_by_name() {
-        let told = |environment: &[(&str, &str)], flags: &[(&str, &str)]| {
-            taken("", environment, &Flags::of(flags)).unwrap_err()
-        };
-        let socket = told(&[("LINGUA_SOKETS", "1")], &[]);
-        assert!(socket.ends_with("LINGUA_SOKETS sets nothing; did you mean LINGUA_SOCKETS?"));
-        let inbox = told(&[("LINGUA_INBOX", "many")], &[]);
-        assert!(inbox.contains("LINGUA_INBOX: `many` cannot be read"), "{inbox}");
-        let listen = told(&[], &[("listen", "here")]);
-        assert!(listen.contains("--listen: `here` cannot be read"), "{listen}");
-        let others = [("LINGUA_PORT", "tcp://10.0.0.1:5010"), ("LINGUA_SERVICE_HOST", "10.0.0.1")];
-        assert!(taken("", &others, &Flags::default()).is_ok());
-    }
-
-    #[test]
-    fn a_secret_is_never_shown() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("token");
-        std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
-        let file = format!("node_token = {:?}\n", path.display().to_string());
-        let settings = taken(&file, &[], &Flags::default()).unwrap();
-        assert!(matches!(settings.config().unwrap().access.nodes, Rule::Token(_)));
-        for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
-        {
-            assert!(!text.contains("0123456789abcdef"), "{text}");
-        }
-        let given = "node_token = \"fedcba9876543210\"\n";
-        let told = [
-            taken(given, &[], &Flags::default()),
-            taken("", &[("LINGUA_NODE_TOKEN", "fedcba9876543210")], &Flags::default()),
-            taken("", &[], &Flags::of(&[("node_token", "fedcba9876543210")])),
-        ];
-        for told in told.map(Result::unwrap_err) {
-            assert!(told.contains("name of a file with the secret"), "{told}");
-            assert!(!told.contains("fedcba"), "{told}");
-        }
-        for (file, place) in [
-            ("node_token = fedcba9876543210\n", "lingua.toml:1:14"),
-            ("sockets = 1\nnode_tokn = \"fedcba9876543210\"\n", "lingua.toml:2:1"),
-        ] {
-            let told = taken(file, &[], &Flags::default()).unwrap_err();
-            assert!(told.contains(place) && !told.contains("fedcba"), "{told}");
-        }
-        let both = format!("{file}node_jwt_key = {:?}\n", path.display().to_string());
-        let settings = taken(&both, &[], &Flags::default()).unwrap();
-        let told = settings.config().unwrap_err().to_string();
-        assert!(told.contains("node_token and node_jwt_key are both set"), "{told}");
-    }
-
-    #[test]
-    fn an_address_with_a_password_is_never_shown() {
-        let file = "redis = \"redis://user:hunter2@a:1,redis://:hunter2@b:2\"\n";
-        let settings = taken(file, &[], &Flags::default()).unwrap();
-        assert_eq!(settings.config().unwrap().redis.addresses.len(), 2);
-        for text in [settings.shown(), format!("{settings:?}"), format!("{:?}", settings.config())]
-        {
-            assert!(text.contains("redis://…@a:1") && !text.contains("hunter2"), "{text}");
-        }
-        for flags in [[("redis", "user:hunter2@a:1")], [("redis", "redis://a:1,hunter2")]] {
-            let told = taken("", &[], &Flags::of(&flags)).unwrap_err();
-            assert!(told.contains("--redis: write redis://host:port"), "{told}");
-            assert!(!told.contains("hunter2"), "{told}");
-        }
-    }
-
-    #[test]
-    fn defaults_are_within_their_ranges_and_names_are_unique() {
-        let names: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
-        assert_eq!(names.len(), KEYS.len());
-        let mut settings = Settings::default();
-        for key in KEYS {
-            let shown = (key.shown)(&settings);
-            if shown != "none" {
-                (key.set)(&mut settings, &shown).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn the_reference_names_every_key() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/serve.md");
-        let page = std::fs::read_to_string(path).unwrap();
-        let defaults = Settings::default();
-        for key in KEYS {
-            let row = format!("| `{}` | {} |", key.name, (key.shown)(&defaults));
-            assert!(page.contains(&row), "docs/serve.md lacks the row: {row}");
-        }
-    }
 }

@@ -1,14 +1,16 @@
 //! Kinds of values: how each is read from a text, and shown.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lingua_scenarios::Dur;
 use lingua_server::logs::{LogFormat, LogLevel};
-use lingua_server::{Address, HostPort, Secret, Webhook};
+use lingua_server::zookeeper::{Credentials, Place, PlaceError};
+use lingua_server::{Address, DutyConfig, HostPort, Secret, Webhook};
 
 use crate::settings::Settings;
 
@@ -168,6 +170,33 @@ impl Value for Option<HostPort> {
     }
 }
 
+impl Value for Option<Place> {
+    const KIND: &'static str = "HOST:PORT[,HOST:PORT][/PATH]";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map(Some).map_err(|error: PlaceError| error.to_string())
+    }
+
+    fn shown(&self) -> String {
+        self.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+    }
+}
+
+/// Where an operator looks for the duties.
+pub(crate) fn duties(zookeeper: Option<&str>, login: Option<&str>) -> Result<DutyConfig, String> {
+    let at = |flag, what: String| format!("--{flag}: {what}");
+    let place = zookeeper.map(Value::read).transpose();
+    let place: Option<Option<Place>> = place.map_err(|what| at("duty-zookeeper", what))?;
+    let login = login.map(Value::read).transpose();
+    let login: Option<Option<SecretFile<Credentials>>> =
+        login.map_err(|what| at("duty-zookeeper-login", what))?;
+    Ok(DutyConfig {
+        zookeeper: place.flatten(),
+        zookeeper_login: login.flatten().map(|file| file.secret),
+        ..DutyConfig::default()
+    })
+}
+
 impl Value for Option<Webhook> {
     const KIND: &'static str = "URL";
 
@@ -185,12 +214,12 @@ impl Value for Option<Webhook> {
 /// A secret and the file that it came from. It is never a value of its own: a flag would show it
 /// to every user of the machine.
 #[derive(Debug, Clone)]
-pub(crate) struct SecretFile {
-    path: PathBuf,
-    pub(super) secret: Secret,
+pub(crate) struct SecretFile<S = Secret> {
+    pub(super) path: PathBuf,
+    pub(super) secret: S,
 }
 
-impl Value for Option<SecretFile> {
+impl<S: FromStr<Err: Display>> Value for Option<SecretFile<S>> {
     const KIND: &'static str = "FILE";
 
     fn read(text: &str) -> Result<Self, String> {
@@ -199,7 +228,7 @@ impl Value for Option<SecretFile> {
         let held = std::fs::read_to_string(&path).map_err(|error| {
             format!("the file cannot be read: {error}; write the name of a file with the secret")
         })?;
-        let refused = |error: lingua_server::SecretError| format!("{}: {error}", path.display());
+        let refused = |error| format!("{}: {error}", path.display());
         let secret = held.trim_end().parse().map_err(refused)?;
         Ok(Some(SecretFile { path, secret }))
     }

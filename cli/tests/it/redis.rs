@@ -4,6 +4,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use lingua_testbed::{PATIENCE, ZooKeeperServer, end};
+
 /// A Redis server that ends with the test.
 struct Redis {
     child: Child,
@@ -55,6 +57,44 @@ fn a_store_is_checked() {
     let unfit = Redis::start(&["--maxmemory-policy", "allkeys-lru"]).lingua(&["check"]);
     assert_eq!(unfit.status.code(), Some(3), "{}", told(&unfit));
     assert!(told(&unfit).contains("! maxmemory-policy"), "{}", told(&unfit));
+}
+
+/// The duties are where the instances say, and nothing else is shown as true.
+#[test]
+fn duties_at_zookeeper_are_shown_to_whoever_names_it() {
+    let (redis, zookeeper) = (Redis::start(&[]), ZooKeeperServer::start());
+    let place = format!("{}/lingua/cli", zookeeper.address());
+    let url = format!("redis://127.0.0.1:{}", redis.port);
+    let server = Command::new(env!("CARGO_BIN_EXE_lingua"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--redis", &url, "--duty-zookeeper", &place])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut server = Ended(server);
+    let since = Instant::now();
+    while !told(&redis.lingua(&["duties", "--duty-zookeeper", &place])).contains("holds 66") {
+        assert!(server.0.try_wait().unwrap().is_none() && since.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for args in [&["duties"][..], &["duties", "--drain", "1"]] {
+        let out = redis.lingua(args);
+        assert_eq!(out.status.code(), Some(2));
+        let says = "error: instance 1 keeps its duties at ZooKeeper under /lingua/cli: say so by \
+                    duty_zookeeper";
+        assert!(told(&out).starts_with(says), "{}", told(&out));
+    }
+    let bad = redis.lingua(&["duties", "--duty-zookeeper", "here"]);
+    assert!(told(&bad).starts_with("error: --duty-zookeeper: servers \"here\""), "{}", told(&bad));
+}
+
+/// A process that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        end(&mut self.0);
+    }
 }
 
 #[test]

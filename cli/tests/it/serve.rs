@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
+use lingua_testbed::{RedisServer, free_port};
+
 fn serve() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lingua"));
     command.arg("serve").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -63,6 +65,23 @@ fn help_teaches_every_key() {
     for words in ["--config <FILE>", "--max-jobs <NUMBER>", "LINGUA_ROOM_IDLE", "[default: 30m]"] {
         assert!(help.contains(words), "{words} is missing:\n{help}");
     }
+}
+
+#[test]
+fn a_zookeeper_that_cannot_be_served_ends_it_with_one_line() {
+    let redis = RedisServer::start();
+    let nobody = format!("127.0.0.1:{}", free_port());
+    let refused = |args: &[&str]| {
+        let out = serve().args(["--listen", "127.0.0.1:0"]).args(args).output().unwrap();
+        assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0));
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(told.lines().count() == 1 && told.starts_with("error: "), "{told}");
+        told
+    };
+    let told = refused(&["--redis", &redis.url(), "--duty-zookeeper", &nobody]);
+    assert!(told.contains("error: --duty-zookeeper: no session at ZooKeeper 127.0.0.1:"), "{told}");
+    let told = refused(&["--duty-zookeeper", &nobody]);
+    assert!(told.contains("add --redis URL, or leave duty_zookeeper out"), "{told}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ async fn listen(
     config: &ZooKeeperConfig,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), ZooKeeperError> {
-    let root = &config.root;
+    let root = &config.place.root;
     let session = Session::plain(config).await?;
     let watched = session.client.watch(root.path(), AddWatchMode::PersistentRecursive).await;
     let mut watcher = watched.map_err(|error| ZooKeeperError::at(root.path(), error))?;

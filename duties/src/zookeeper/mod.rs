@@ -27,15 +27,16 @@ use session::{Own, Session};
 use steps::{Steps, Wish};
 
 pub use error::ZooKeeperError;
-pub use place::{Credentials, PlaceError, Root, Servers};
+pub use place::{Credentials, Place, PlaceError};
+
+/// Target of what the client writes to the log.
+pub const CLIENT: &str = "zookeeper_client";
 
 /// Where the board is, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct ZooKeeperConfig {
-    /// The servers of one ensemble.
-    pub servers: Servers,
-    /// Where the board lies there.
-    pub root: Root,
+    /// Of which ensemble, and where there.
+    pub place: Place,
     /// Who comes; without it the board is everybody's.
     pub credentials: Option<Credentials>,
     /// Longest wait for the answer to a step.
@@ -73,6 +74,19 @@ impl ZooKeeper {
         let session = within(config.timeout, Session::plain(&config)).await?;
         let (session, strangers) = (Mutex::new(Some(session)), AtomicUsize::new(0));
         Ok(Self(Arc::new(Shared { config, session, strangers })))
+    }
+
+    /// The same, and finds out whether a membership of this lease can be had.
+    ///
+    /// # Errors
+    /// As [`Self::connect`], or the server gives sessions of other lengths only.
+    pub async fn connect_for(
+        lease: Micros,
+        config: ZooKeeperConfig,
+    ) -> Result<Self, ZooKeeperError> {
+        let lease = Duration::from_micros(lease.0);
+        drop(within(config.timeout, Session::of_lease(&config, lease)).await?);
+        Self::connect(config).await
     }
 }
 

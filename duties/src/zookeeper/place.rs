@@ -1,10 +1,13 @@
 //! Where the board lies at ZooKeeper, read from what a person has written.
 
 use std::fmt;
+use std::str::FromStr;
 
 use lingua_core::InstanceId;
 use lingua_core::claim::DutyId;
 
+/// Where the board lies, if nobody says otherwise.
+const ROOT: &str = "/lingua/v1/duties";
 /// Longest root, in bytes: a request names the paths of many znodes.
 const ROOT_MAX: usize = 200;
 /// Most bytes of a value that an error shows.
@@ -16,14 +19,18 @@ pub enum PlaceError {
     /// The root is no path.
     #[error(
         "root {0:?} at ZooKeeper: give an absolute path such as /lingua/v1/duties, of visible \
-         ASCII, at most {ROOT_MAX} bytes, without empty parts, '.' and '..', not in /zookeeper"
+         ASCII without commas, at most {ROOT_MAX} bytes, without empty parts, '.' and '..', not in \
+         /zookeeper"
     )]
     Root(String),
     /// The servers are no list of addresses.
     #[error(
-        "servers {0:?} of ZooKeeper: give host:port,host:port; the path is the root's, not theirs"
+        "servers {0:?} of ZooKeeper: give host:port, of an ensemble several with commas between"
     )]
     Servers(String),
+    /// An address with a password, which is not shown.
+    #[error("servers of ZooKeeper: give host:port without user and password, which go beside them")]
+    Login,
     /// The credentials are not `user:password`. They are not shown.
     #[error("credentials for ZooKeeper: give user:password, neither of them empty")]
     Credentials,
@@ -35,19 +42,47 @@ pub(super) fn shown(value: &str) -> String {
     value[..end.unwrap_or(value.len())].to_owned()
 }
 
+/// Where a board is: the servers of one ensemble, and the path there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub(super) servers: Servers,
+    pub(super) root: Root,
+}
+
+impl Place {
+    /// The path under which the board lies.
+    pub fn root(&self) -> &str {
+        self.root.path()
+    }
+}
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    /// Reads `host:port,host:port/root/path`; absent, the path is `/lingua/v1/duties`.
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let (servers, root) = text.split_at(text.find('/').unwrap_or(text.len()));
+        let root = if root.is_empty() { ROOT } else { root };
+        Ok(Self { servers: Servers::parse(servers)?, root: Root::parse(root)? })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.servers.list(), self.root.path())
+    }
+}
+
 /// The path under which the board lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root(String);
+pub(super) struct Root(String);
 
 impl Root {
-    /// Reads a path.
-    ///
-    /// # Errors
-    /// It is none that may be used.
-    pub fn parse(path: &str) -> Result<Self, PlaceError> {
+    pub(super) fn parse(path: &str) -> Result<Self, PlaceError> {
         let is_name = |part: &str| !matches!(part, "" | "." | "..");
         let is_good = path.len() <= ROOT_MAX
-            && path.bytes().all(|byte| byte.is_ascii_graphic())
+            // A comma says that each server was given a path.
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
             && path.strip_prefix('/').is_some_and(|parts| parts.split('/').all(is_name))
             && path.split('/').nth(1) != Some("zookeeper");
         if is_good { Ok(Self(path.to_owned())) } else { Err(PlaceError::Root(shown(path))) }
@@ -98,20 +133,19 @@ impl Dir {
 }
 
 /// The number that a znode's name or its data say; only as it is written here.
-pub(super) fn number<N: std::str::FromStr + fmt::Display>(text: &str) -> Option<N> {
+pub(super) fn number<N: FromStr + fmt::Display>(text: &str) -> Option<N> {
     text.parse().ok().filter(|number: &N| number.to_string() == text)
 }
 
 /// The servers of one ZooKeeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Servers(String);
+pub(super) struct Servers(String);
 
 impl Servers {
-    /// Reads `host:port,host:port`.
-    ///
-    /// # Errors
-    /// It is no such list.
-    pub fn parse(list: &str) -> Result<Self, PlaceError> {
+    fn parse(list: &str) -> Result<Self, PlaceError> {
+        if list.contains('@') {
+            return Err(PlaceError::Login);
+        }
         let is_host = |host: &str| {
             !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/')
         };
@@ -136,12 +170,11 @@ impl Servers {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials(String);
 
-impl Credentials {
+impl FromStr for Credentials {
+    type Err = PlaceError;
+
     /// Reads `user:password`.
-    ///
-    /// # Errors
-    /// One of them is missing.
-    pub fn parse(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
         match text.split_once(':') {
             Some((user, password)) if !user.is_empty() && !password.is_empty() => {
                 Ok(Self(text.to_owned()))
@@ -149,7 +182,9 @@ impl Credentials {
             _ => Err(PlaceError::Credentials),
         }
     }
+}
 
+impl Credentials {
     pub(super) fn digest(&self) -> &[u8] {
         self.0.as_bytes()
     }
@@ -183,6 +218,7 @@ mod tests {
             "/a b",
             "/a\0",
             "/käse",
+            "/a,b:1/c",
             "/zookeeper/quota",
             "/zookeeper",
             &long,
@@ -209,12 +245,29 @@ mod tests {
     }
 
     #[test]
+    fn a_place_is_servers_and_a_root() {
+        for (text, root) in [("a:1,b:2/x/y", "/x/y"), ("a:1,b:2", ROOT)] {
+            let place: Place = text.parse().unwrap();
+            assert_eq!((place.servers.list(), place.root()), ("a:1,b:2", root));
+            assert_eq!(place.to_string().parse(), Ok(place));
+        }
+        for text in ["", "/x", "a", "a/x", "zk://a:1/x"] {
+            assert!(matches!(text.parse::<Place>(), Err(PlaceError::Servers(_))), "{text:?}");
+        }
+        for text in ["a:1/", "a:1/x,b:2/x", "a:1/x/../y"] {
+            assert!(matches!(text.parse::<Place>(), Err(PlaceError::Root(_))), "{text:?}");
+        }
+        let told = "user:secret@a:1/x".parse::<Place>().unwrap_err();
+        assert!(!told.to_string().contains("secret"), "{told}");
+    }
+
+    #[test]
     fn a_password_is_never_shown() {
-        let credentials = Credentials::parse("lingua:se:cret").unwrap();
+        let credentials = "lingua:se:cret".parse::<Credentials>().unwrap();
         assert_eq!(credentials.digest(), b"lingua:se:cret");
         assert!(!format!("{credentials:?}").contains("cret"));
         for text in ["", "lingua", ":secret", "lingua:"] {
-            assert_eq!(Credentials::parse(text), Err(PlaceError::Credentials), "{text:?}");
+            assert_eq!(text.parse::<Credentials>(), Err(PlaceError::Credentials), "{text:?}");
         }
     }
 

@@ -82,7 +82,7 @@ async fn open(config: &ZooKeeperConfig, life: Duration) -> Result<Client, ZooKee
     if let Some(credentials) = &config.credentials {
         connector = connector.with_auth("digest", credentials.digest());
     }
-    let servers = config.servers.list();
+    let servers = config.place.servers.list();
     let client = connector
         .connect(servers)
         .await
@@ -91,7 +91,7 @@ async fn open(config: &ZooKeeperConfig, life: Duration) -> Result<Client, ZooKee
         make_dirs(&client, config).await?;
         may_change(&client, config).await?;
     }
-    read_dirs(&client, &config.root).await?;
+    read_dirs(&client, &config.place.root).await?;
     Ok(client)
 }
 
@@ -99,20 +99,20 @@ async fn open(config: &ZooKeeperConfig, life: Duration) -> Result<Client, ZooKee
 /// with what cannot be, so that nothing of it is carried out.
 async fn may_change(client: &Client, config: &ZooKeeperConfig) -> Result<bool, ZooKeeperError> {
     let mut writer = Writer::new(client, config.acls());
-    for path in Dir::ALL.map(|dir| config.root.dir(dir)) {
+    for path in Dir::ALL.map(|dir| config.place.root.dir(dir)) {
         let trial = format!("{path}/trial");
         writer = writer.set(&path, b"", None)?;
         writer = writer.create(&trial, b"", CreateMode::Persistent)?.delete(&trial)?;
     }
     let parts = writer.parts();
-    let never = format!("{}/never", config.root.dir(Dir::Holders));
+    let never = format!("{}/never", config.place.root.dir(Dir::Holders));
     let outcome = writer.check(&never)?.commit().await?;
     Ok(!matches!(outcome, Outcome::Unmet(part) if part < parts))
 }
 
 async fn make_dirs(client: &Client, config: &ZooKeeperConfig) -> Result<(), ZooKeeperError> {
     let options = CreateMode::Persistent.with_acls(config.acls());
-    for path in Dir::ALL.map(|dir| config.root.dir(dir)) {
+    for path in Dir::ALL.map(|dir| config.place.root.dir(dir)) {
         let made = client.mkdir(&path, &options).await;
         made.map_err(|error| ZooKeeperError::at(&path, error))?;
     }

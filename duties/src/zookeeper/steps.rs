@@ -33,7 +33,7 @@ impl<'a> Steps<'a> {
     }
 
     fn dir(self, dir: Dir) -> String {
-        self.shared.config.root.dir(dir)
+        self.shared.config.place.root.dir(dir)
     }
 
     async fn stat(self, path: &str) -> Result<Option<Stat>, ZooKeeperError> {
@@ -64,7 +64,7 @@ impl<'a> Steps<'a> {
     }
 
     pub(super) async fn join(self, Join { instance, sent, .. }: Join) -> Stepped {
-        let path = self.shared.config.root.member(instance);
+        let path = self.shared.config.place.root.member(instance);
         let max = ClaimBoard::INSTANCES_MAX;
         Ok(match self.make(Dir::Members, &path, max, CreateMode::Ephemeral).await? {
             Ok(stat) => Reply::Joined(Membership { instance, token: token(stat.czxid) }, sent),
@@ -76,13 +76,13 @@ impl<'a> Steps<'a> {
     /// Whether a membership of this session stands. A server cut off from its leader cannot say so:
     /// what is read comes after a change that changes nothing.
     pub(super) async fn stands(self, own: Membership) -> Result<bool, ZooKeeperError> {
-        catch_up(self.client, &self.shared.config.root).await?;
-        let stat = self.stat(&self.shared.config.root.member(own.instance)).await?;
+        catch_up(self.client, &self.shared.config.place.root).await?;
+        let stat = self.stat(&self.shared.config.place.root.member(own.instance)).await?;
         Ok(stat.is_some_and(|stat| token(stat.czxid) == own.token))
     }
 
     pub(super) async fn create(self, duty: DutyId) -> Stepped {
-        let path = self.shared.config.root.duty(duty);
+        let path = self.shared.config.place.root.duty(duty);
         let max = ClaimBoard::DUTIES_MAX;
         Ok(match self.make(Dir::Duties, &path, max, CreateMode::Persistent).await? {
             Ok(_) | Err(Unmade::IsThere) => Reply::Done,
@@ -92,7 +92,7 @@ impl<'a> Steps<'a> {
 
     /// With its holder; that there is none is checked by making and deleting one.
     pub(super) async fn remove(self, duty: DutyId) -> Stepped {
-        let root = &self.shared.config.root;
+        let root = &self.shared.config.place.root;
         let (path, holder) = (root.duty(duty), root.holder(duty));
         for attempt in 0..ATTEMPTS_MAX {
             let mut writer = self.writer().delete(&path)?;
@@ -111,7 +111,7 @@ impl<'a> Steps<'a> {
 
     /// The membership is one of this session, so its znode is there as long as it stands.
     pub(super) async fn claim(self, duty: DutyId, own: Membership) -> Stepped {
-        let root = &self.shared.config.root;
+        let root = &self.shared.config.place.root;
         let holder = root.holder(duty);
         let instance = own.instance.0.to_string();
         let writer = self.writer().check(&root.member(own.instance))?.check(&root.duty(duty))?;
@@ -132,9 +132,9 @@ impl<'a> Steps<'a> {
     /// A holder's znode goes only by its own session or with its duty, and a removal of duties
     /// changes the data of their directory. So the one that is deleted is the one that was read.
     pub(super) async fn release(self, duty: DutyId, own: Token) -> Stepped {
-        let (duties, holder) = (self.dir(Dir::Duties), self.shared.config.root.holder(duty));
+        let (duties, holder) = (self.dir(Dir::Duties), self.shared.config.place.root.holder(duty));
         for _ in 0..ATTEMPTS_MAX {
-            catch_up(self.client, &self.shared.config.root).await?;
+            catch_up(self.client, &self.shared.config.place.root).await?;
             let before = self.stat(&duties).await?.map_or(0, |stat| stat.version);
             let stat = self.stat(&holder).await?.filter(|stat| token(stat.czxid) == own);
             let Some(stat) = stat else { return Ok(Reply::Released(duty, own)) };
@@ -151,7 +151,7 @@ impl<'a> Steps<'a> {
 
     /// Each drain changes the data of the members' directory, so that two at once meet.
     pub(super) async fn drain(self, instance: InstanceId, wish: Wish) -> Stepped {
-        let root = &self.shared.config.root;
+        let root = &self.shared.config.place.root;
         let members = self.dir(Dir::Members);
         for _ in 0..ATTEMPTS_MAX {
             let listed = read_dirs(self.client, root).await?.members;
@@ -182,7 +182,7 @@ impl<'a> Steps<'a> {
 
     pub(super) async fn look(self, cause: Cause) -> Stepped {
         let mut strangers = Strangers::default();
-        let root = &self.shared.config.root;
+        let root = &self.shared.config.place.root;
         let view = read_view(self.client, root, &mut strangers).await?;
         let Strangers { count, example } = strangers;
         if self.shared.strangers.swap(count, Ordering::Relaxed) != count && count > 0 {

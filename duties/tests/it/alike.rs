@@ -7,10 +7,11 @@ use lingua_core::claim::{
 };
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
+use lingua_testbed::ZooKeeperServer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
+use crate::zookeeper::{new_root, zookeeper};
 
 /// Steps of one case, and how many cases at one server and at three.
 const STEPS: std::ops::Range<usize> = 200..300;

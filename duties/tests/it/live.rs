@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use lingua_core::claim::{Cause, DutyId, Op, Reply, View};
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
+use lingua_testbed::{PATIENCE, RedisServer, ZooKeeperServer, end};
 use tokio::time::sleep;
 
 use crate::instance::{LEASE, NUMBER, REDIS, ROOT, RUNS, ZOOKEEPER, store};
-use crate::servers::{PATIENCE, RedisServer, end};
-use crate::zookeeper::{ZooKeeperServer, new_root, zookeeper};
+use crate::zookeeper::{new_root, zookeeper};
 
 const DUTIES: u32 = 200;
 const INSTANCES: u16 = 5;

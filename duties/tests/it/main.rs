@@ -5,6 +5,5 @@ mod alike;
 mod alone;
 mod instance;
 mod live;
-mod servers;
 mod trouble;
 mod zookeeper;

@@ -9,12 +9,12 @@ use lingua_core::claim::{
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::Coordinator;
 use lingua_duties::zookeeper::{ZooKeeper, ZooKeeperConfig, ZooKeeperError};
+use lingua_testbed::{PATIENCE, ZooKeeperServer};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use zookeeper_client::{Acls, Client, CreateMode};
 
-use crate::servers::PATIENCE;
-use crate::zookeeper::{Way, ZooKeeperServer, at_zookeeper, new_root, zookeeper};
+use crate::zookeeper::{Way, at_zookeeper, new_root, zookeeper};
 
 const DUTY: DutyId = DutyId(7);
 /// The shortest that the server of the tests allows is a session of a second.
@@ -185,7 +185,11 @@ async fn a_lease_that_the_server_does_not_give_is_no_membership() {
         let error = board.apply(Micros::ZERO, join_as(1, lease)).await.unwrap_err();
         assert!(matches!(error, ZooKeeperError::SessionTime { .. }), "{error}");
         assert!(error.to_string().contains("minSessionTimeout"), "{error}");
+        let config = at_zookeeper(&server.address(), &root, None);
+        let error = ZooKeeper::connect_for(lease, config).await.unwrap_err();
+        assert!(matches!(error, ZooKeeperError::SessionTime { .. }), "{error}");
     }
+    ZooKeeper::connect_for(LONG, at_zookeeper(&server.address(), &root, None)).await.unwrap();
     assert!(look(&board).await.members.is_empty());
 }
 

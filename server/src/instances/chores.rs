@@ -8,7 +8,6 @@ use std::time::Duration;
 use lingua_core::claim::{ClaimConfig, DutyId, Token, Tolerance};
 use lingua_core::{InstanceId, Micros};
 use lingua_duties::{Keeper, Order, Rules, Status, Work};
-use lingua_store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tracing::warn;
@@ -16,6 +15,7 @@ use tracing::warn;
 use crate::DutyConfig;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::instances::board::{Board, LEASE};
 use crate::instances::post::Post;
 use crate::instances::{Shared, page, presence};
 use crate::rooms::SHARDS;
@@ -28,8 +28,6 @@ const AGGREGATE: DutyId = DutyId(1);
 /// Owning the first shard of rooms; the others follow.
 const ROOMS: u32 = 16;
 
-/// Whoever holds a duty and dies is followed after so long.
-const LEASE: Micros = Micros::secs(6);
 /// Longest run of a sweep that finds nothing, so that the duty can be handed over.
 const WATCH: Duration = Duration::from_secs(5);
 /// Until then it is known who has been cleared up.
@@ -125,14 +123,14 @@ pub(crate) struct DutyFigures {
 /// Takes part in the duties until it is aborted or ordered to leave. `gone`: who is to be cleared up
 /// after, as far as this instance can judge.
 pub(super) async fn share(
+    board: Board,
     post: Post,
     config: DutyConfig,
     (gone, every): (watch::Receiver<Vec<InstanceId>>, Duration),
     orders: mpsc::Receiver<Order>,
     hub: mpsc::Sender<Event>,
 ) {
-    let clock = post.clock;
-    let (store, id): (Store, InstanceId) = (post.store.clone(), post.id);
+    let (clock, id) = (post.clock, post.id);
     let claim = ClaimConfig {
         lease: LEASE,
         tolerance: Tolerance::new(config.tolerance).unwrap_or(Tolerance::ONE),
@@ -140,7 +138,7 @@ pub(super) async fn share(
         ..ClaimConfig::new(id)
     };
     let rules = Rules { claim, duties: duties(), seed: id.0.into(), spreads: true };
-    let (keeper, status) = Keeper::new(store, Chores { post, gone, every }, rules);
+    let (keeper, status) = Keeper::new(board, Chores { post, gone, every }, rules);
     tokio::join!(
         keeper.run(orders),
         tell_hub(status.clone(), clock, hub),

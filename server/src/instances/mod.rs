@@ -1,6 +1,7 @@
 //! The other instances: who is there, and what is kept up beside the hub while the state is on
 //! Redis.
 
+mod board;
 mod chores;
 mod header;
 mod links;
@@ -35,6 +36,8 @@ use crate::hub::{Abroad, Home, Remote};
 use crate::{Config, DutyConfig, ServeError};
 use post::Post;
 
+pub use board::Elsewhere;
+pub(crate) use board::{Board, BoardError, elsewhere};
 pub(crate) use chores::{Chore, DutyFigures};
 pub(crate) use links::{Caller, Dialer, FRAME_BYTES, receive};
 pub(crate) use parcel::{AnswerParcel, Parcel, ToInstance};
@@ -63,6 +66,9 @@ pub(crate) struct About {
     pub(crate) pid: u32,
     pub(crate) version: String,
     pub(crate) started_at_ms: i64,
+    /// Where its duties are at ZooKeeper; absent: in Redis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) duties_root: Option<String>,
 }
 
 /// To the hub, from what is beside it.
@@ -122,6 +128,7 @@ impl Passphrase {
 /// An instance that shares its state and is a member.
 pub(crate) struct Joined {
     store: Store,
+    board: Board,
     id: InstanceId,
     clock: Clock,
     standing: Standing,
@@ -137,7 +144,8 @@ impl Joined {
     /// Joins the instances that share the store; the number that it gives goes into `config`.
     ///
     /// # Errors
-    /// The store cannot be served, or other instances could not reach this one.
+    /// The store or ZooKeeper cannot be served, other instances could not reach this one, or they
+    /// keep their duties elsewhere.
     pub(crate) async fn new(
         config: &mut Config,
         listens: SocketAddr,
@@ -162,6 +170,9 @@ impl Joined {
             clock: StoreClock::Store,
         });
         let store = store.await?;
+        let duties = &config.redis.duties;
+        let board = Board::connect(&store, duties).await?;
+        let duties_root = duties.zookeeper.as_ref().map(|place| place.root().to_owned());
         let id = store.new_instance().await?;
         config.instance.id = id;
         let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname");
@@ -171,6 +182,7 @@ impl Joined {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at_ms: unix_ms(),
+            duties_root,
         };
         let about: Arc<str> =
             serde_json::to_string(&about).expect("string keys into memory").into();
@@ -180,15 +192,21 @@ impl Joined {
         let announce = mpsc::channel(1);
         let address = address.into();
         let asked = clock.now();
-        let member_since = store.present(id, &about, presence::LIFE).await?.since;
+        let roll = store.present(id, &about, presence::LIFE).await?;
+        // Only now: of two that start at the same time one sees the other.
+        if let Some(other) = elsewhere(&roll.members, &config.redis.duties) {
+            leave(store, id, clock).await;
+            return Err(ServeError::DutiesElsewhere(other));
+        }
         store.tell_changed().await?;
         standing.lasts(asked + Micros(presence::LIFE.as_micros() as u64));
         Ok(Self {
             store,
+            board,
             id,
             clock,
             standing,
-            member_since,
+            member_since: roll.since,
             address,
             about,
             passphrase,
@@ -250,7 +268,14 @@ impl Joined {
         tasks.spawn(presence::copy(self.store.clone(), self.clock, hub.clone(), changed, nudge));
         tasks.spawn(post.clone().run(outbound, hub.clone()));
         let (gone, cleared) = watch::channel(Vec::new());
-        tasks.spawn(chores::share(post.clone(), rules, (cleared, every), orders, hub.clone()));
+        tasks.spawn(chores::share(
+            self.board,
+            post.clone(),
+            rules,
+            (cleared, every),
+            orders,
+            hub.clone(),
+        ));
         tasks.spawn(page::keep(self.store.clone(), self.id, every, own, page));
         tasks.spawn(post::receive(self.inbox, self.store, self.clock, hub.clone()));
         let keeper = presence::Keeper {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod access;
+mod at_zookeeper;
 mod browser;
 mod closing;
 mod dashboard;

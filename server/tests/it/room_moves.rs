@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_millis(50);
 
 /// A job of the speaker's next utterance; what is refused on the way says that a node of another
 /// instance is not known yet.
-async fn job(speaker: &mut Client, node: &mut Node) -> JobAssign<'static> {
+pub(crate) async fn job(speaker: &mut Client, node: &mut Node) -> JobAssign<'static> {
     for _ in 0..100 {
         speaker.speak(1, true).await;
         tokio::select! {
@@ -37,7 +37,7 @@ async fn failed(speaker: &mut Client) {
 }
 
 /// Waits until a client is told of so many members.
-async fn members(client: &mut Client, count: usize) {
+pub(crate) async fn members(client: &mut Client, count: usize) {
     loop {
         let text = client.wait_for("room_members").await;
         let Ok(ToSession::RoomMembers(told)) = ToSession::parse(&text) else { panic!("{text}") };
@@ -47,21 +47,22 @@ async fn members(client: &mut Client, count: usize) {
     }
 }
 
-fn duty(code: &str) -> String {
+/// The duty that a room belongs to.
+pub(crate) fn duty(code: &str) -> String {
     format!("rooms-{}", code.parse::<u32>().unwrap() % 64)
 }
 
 /// Who holds a duty.
-async fn holder(redis: &Redis, name: &str) -> String {
-    let operator = Operator::new(&redis.config().redis, Default::default()).await.unwrap();
+pub(crate) async fn holder(config: &Config, name: &str) -> String {
+    let operator = Operator::new(&config.redis, Default::default()).await.unwrap();
     let duties = operator.duties().await.unwrap();
     duties.into_iter().find(|(duty, _)| duty == name).unwrap().1
 }
 
 /// Waits until another one holds a duty.
-async fn moved(redis: &Redis, name: &str, from: &str) {
+pub(crate) async fn moved(config: &Config, name: &str, from: &str) {
     for _ in 0..LOOKS {
-        let now = holder(redis, name).await;
+        let now = holder(config, name).await;
         if now != from && now != "nobody" {
             return;
         }
@@ -109,7 +110,7 @@ async fn a_room_moves_to_another_instance_while_it_speaks() {
     node.answer(&first, "0").await;
     assert_eq!(guest.translation().await.0, "0");
     let duty = duty(&code);
-    let owner = holder(&redis, &duty).await;
+    let owner = holder(&redis.config(), &duty).await;
     for url in [&here, &there] {
         // It is refused by the one that does not hold it.
         let released = ask(url, "DELETE", &format!("/api/v1/duties/{duty}")).await;
@@ -125,7 +126,8 @@ async fn a_room_moves_to_another_instance_while_it_speaks() {
             tokio::time::sleep(REST).await;
         }
     };
-    tokio::join!(speaking, moved(&redis, &duty, &owner));
+    let config = redis.config();
+    tokio::join!(speaking, moved(&config, &duty, &owner));
     let mut late = joined(&here, &code, "Bo", "en").await;
     members(&mut speaker, 3).await;
     members(&mut guest, 3).await;
@@ -145,9 +147,9 @@ async fn a_room_outlives_the_instance_that_owned_it() {
     let mut node = Node::register(&there, "n1", "zh", "en", 4).await;
     let mut guest = joined(&there, &code, "Ana", "ja").await;
     let duty = duty(&code);
-    let owner = holder(&redis, &duty).await;
+    let owner = holder(&redis.config(), &duty).await;
     stop.send(()).unwrap();
-    moved(&redis, &duty, &owner).await;
+    moved(&redis.config(), &duty, &owner).await;
     let mut late = joined(&there, &code, "Bo", "en").await;
     members(&mut guest, 2).await;
     let task = job(&mut guest, &mut node).await;

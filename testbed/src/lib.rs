@@ -1,4 +1,10 @@
-//! Servers that tests start, each on a free port with a folder of its own.
+//! Servers that the tests of several crates start, each on a free port with a folder of its own. What
+//! cannot be started fails the test.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod zookeeper;
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -7,22 +13,25 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Longest wait for anything that a busy machine may delay.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub use zookeeper::ZooKeeperServer;
 
-pub(crate) fn free_port() -> u16 {
+/// Longest wait for anything that a busy machine may delay.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A port that nobody listened at just now.
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Ends a process that was started here.
-pub(crate) fn end(child: &mut Child) {
+pub fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
 
 /// Waits until a server is ready. Between being found free and being taken its port may have been
 /// another's; then it is started again.
-pub(crate) fn wait_for(
+fn wait_for(
     child: &mut Child,
     port: u16,
     start: impl Fn() -> Child,
@@ -44,14 +53,16 @@ pub(crate) fn wait_for(
     }
 }
 
-pub(crate) struct RedisServer {
+/// A Redis that forgets everything when it ends.
+pub struct RedisServer {
     child: Child,
     port: u16,
     _folder: TempDir,
 }
 
 impl RedisServer {
-    pub(crate) fn start() -> Self {
+    /// Starts it, and waits until it listens.
+    pub fn start() -> Self {
         let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
         let start = || {
             Command::new("redis-server")
@@ -66,7 +77,8 @@ impl RedisServer {
         Self { child, port, _folder: folder }
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// Where it is.
+    pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 }
