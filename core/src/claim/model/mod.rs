@@ -158,7 +158,7 @@ fn two_of_three_die_and_events_are_lost_and_late() {
 }
 
 #[test]
-#[ignore = "tens of millions of states: half an hour"]
+#[ignore = "tens of millions of states: an hour"]
 fn two_of_four_die_and_events_are_lost_and_late() {
     let budget = Budget { crashes: 2, losses: 1, overtakes: 1, ..Budget::default() };
     check_all(joined(4, 6, budget), 10_000_000);
