@@ -21,6 +21,6 @@ local _, _, _, attempt = string.match(stored, LEASE_VALUE)
 if attempt ~= ARGV[4] then return answer(STALE_ATTEMPT) end
 local was_full = busy(n) >= n.max_jobs
 drop_lease(n, ARGV[3])
-room_changed(n)
+room_changed(n) -- where its answer is lost
 lease_ended({ id = ARGV[3], session = ARGV[5], index = ARGV[6], tgt = ARGV[7] })
 return answer(FREED, bit_of(was_full))

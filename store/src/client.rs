@@ -298,7 +298,7 @@ fn rules(config: &StoreConfig) -> String {
         PoolRule::FaceToFace => "f2f",
     };
     let shard_size = config.state.shard_size;
-    format!("schema 1, {layout}, pool_rule {pool_rule}, shard_size {shard_size}")
+    format!("schema 2, {layout}, pool_rule {pool_rule}, shard_size {shard_size}")
 }
 
 /// What exists to be measured is not for a store that lasts.

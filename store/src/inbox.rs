@@ -1,6 +1,8 @@
 //! Headers from instance to instance: a stream per receiver, with one consumer group. An entry stays
 //! until it is dealt with, and whoever clears up after a dead instance finds all that is left.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lingua_core::InstanceId;
@@ -16,6 +18,8 @@ const GROUP: &str = "scheduler";
 const INBOX_MAX: u32 = 10_000;
 /// Most dead letters that are kept.
 const DEAD_LETTERS_MAX: u32 = 1_000;
+/// Before all entries.
+const FIRST: &str = "0";
 /// Longest wait for a header in one call.
 const WAIT: Duration = Duration::from_secs(1);
 /// Most headers of one call.
@@ -46,10 +50,19 @@ pub struct Entry {
 /// The inbox of an instance. It has a connection of its own, since reading it waits.
 pub struct Inbox {
     link: Link,
+    acks: Acks,
+    // Entries that were read before may be pending, after a start and after any error: these are
+    // read first, from this one on.
+    back: Option<String>,
+}
+
+/// Acknowledges headers, beside the reading of further ones.
+#[derive(Clone)]
+pub struct Acks {
     store: Store,
     key: String,
-    // Entries that were read before may be pending: after a start, and after any error.
-    look_back: bool,
+    // An acknowledgement has failed: what is pending is to be read again.
+    failed: Arc<AtomicBool>,
 }
 
 impl Store {
@@ -59,7 +72,9 @@ impl Store {
     /// The store cannot be reached.
     pub async fn open_inbox(&self, id: InstanceId) -> Result<Inbox, StoreError> {
         let link = Link::connect(&self.config, self.config.timeout + 2 * WAIT).await?;
-        let inbox = Inbox { link, store: self.clone(), key: keys::inbox(id), look_back: true };
+        let (store, key) = (self.clone(), keys::inbox(id));
+        let acks = Acks { store, key, failed: Arc::new(AtomicBool::new(false)) };
+        let inbox = Inbox { link, acks, back: Some(FIRST.to_owned()) };
         inbox.make().await?;
         Ok(inbox)
     }
@@ -118,19 +133,22 @@ impl Inbox {
     /// # Errors
     /// The store did not answer. Headers that were on their way come with a later call.
     pub async fn read(&mut self) -> Result<Vec<Entry>, StoreError> {
-        let from = if self.look_back { "0" } else { ">" };
+        if self.acks.failed.swap(false, Ordering::Relaxed) {
+            self.back = Some(FIRST.to_owned());
+        }
+        let Acks { store, key, .. } = &self.acks;
         let mut read = redis::cmd("XREADGROUP");
         read.arg("GROUP").arg(GROUP).arg("self").arg("COUNT").arg(READ_MAX);
-        if !self.look_back {
+        if self.back.is_none() {
             read.arg("BLOCK").arg(WAIT.as_millis() as u64);
         }
-        read.arg("STREAMS").arg(&self.key).arg(from);
-        let replied = self.store.send_over(&self.link, &read, "XREADGROUP").await;
+        read.arg("STREAMS").arg(key).arg(self.back.as_deref().unwrap_or(">"));
+        let replied = store.send_over(&self.link, &read, "XREADGROUP").await;
         let entries = match replied {
             Ok(Value::Nil) => Vec::new(),
             Ok(streams) => read_stream(&streams).ok_or_else(|| wrong("XREADGROUP"))?,
             Err(error) => {
-                self.look_back = true;
+                self.back = Some(FIRST.to_owned());
                 if matches!(&error, StoreError::Script { why, .. } if why.contains("NOGROUP")) {
                     self.make().await?;
                     return Ok(Vec::new());
@@ -138,37 +156,48 @@ impl Inbox {
                 return Err(error);
             }
         };
-        if entries.is_empty() && !self.look_back {
+        if entries.is_empty() && self.back.is_none() {
             let mut keep = redis::cmd("PEXPIRE");
-            keep.arg(&self.key).arg(LIFE.as_millis() as u64);
-            self.store.send(&keep, "PEXPIRE").await?;
+            keep.arg(key).arg(LIFE.as_millis() as u64);
+            store.send(&keep, "PEXPIRE").await?;
         }
-        // Pending ones that are not yet acknowledged come again: until then nothing new is read.
-        self.look_back &= !entries.is_empty();
+        if self.back.is_some() {
+            self.back = entries.last().map(|entry| entry.id.clone());
+        }
         Ok(entries)
     }
 
+    /// What acknowledges the headers of this inbox.
+    pub fn acks(&self) -> Acks {
+        self.acks.clone()
+    }
+
+    async fn make(&self) -> Result<(), StoreError> {
+        let Acks { store, key, .. } = &self.acks;
+        let mut create = redis::cmd("XGROUP");
+        create.arg("CREATE").arg(key).arg(GROUP).arg("0").arg("MKSTREAM");
+        match store.send(&create, "XGROUP").await {
+            Err(StoreError::Script { why, .. }) if why.contains("BUSYGROUP") => Ok(()),
+            made => made.map(drop),
+        }
+    }
+}
+
+impl Acks {
     /// These headers are dealt with.
     ///
     /// # Errors
-    /// The store did not answer as it should: they may come again.
-    pub async fn done(&mut self, ids: &[String]) -> Result<(), StoreError> {
+    /// The store did not answer as it should: they come again.
+    pub async fn done(&self, ids: &[String]) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
         let args: Vec<&str> = std::iter::once(GROUP).chain(ids.iter().map(|id| &**id)).collect();
         let done = self.store.call(Script::Done, &[&self.key], &args).await;
-        self.look_back |= done.is_err();
-        done.map(drop)
-    }
-
-    async fn make(&self) -> Result<(), StoreError> {
-        let mut create = redis::cmd("XGROUP");
-        create.arg("CREATE").arg(&self.key).arg(GROUP).arg("0").arg("MKSTREAM");
-        match self.store.send(&create, "XGROUP").await {
-            Err(StoreError::Script { why, .. }) if why.contains("BUSYGROUP") => Ok(()),
-            made => made.map(drop),
+        if done.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
         }
+        done.map(drop)
     }
 }
 

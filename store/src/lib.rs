@@ -30,7 +30,7 @@ pub use client::{Store, StoreClock, StoreConfig, StoreCounts};
 pub use drive::{Replied, StoreHandle};
 pub use error::StoreError;
 pub use figures::Holdings;
-pub use inbox::{Entry, Inbox, Posted};
+pub use inbox::{Acks, Entry, Inbox, Posted};
 pub use members::{Member, Roll, SharedSecret};
 pub use script::{Scripts, Step};
 

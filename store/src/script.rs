@@ -61,6 +61,11 @@ pub enum Step {
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
+    Record,
+    /// The common case, where one server holds all homes.
+    DispatchAtOnce,
+    ReleaseAtOnce,
+    Base,
     Caps,
     Node,
     Directory,
@@ -72,7 +77,10 @@ enum Part {
     Intent,
 }
 
-use Part::{Affinity, Caps, Directory, Homes, Intent, Listing, Node};
+use Part::{
+    Affinity, Base, Caps, Directory, DispatchAtOnce, Homes, Intent, Listing, Node, Record,
+    ReleaseAtOnce,
+};
 
 /// A file's name and its text.
 type Source = (&'static str, &'static str);
@@ -92,39 +100,44 @@ macro_rules! sources {
 }
 
 sources! {
-    Register "register.lua" [Caps Node Homes Listing],
-    Enrol "enrol.lua" [Caps Directory],
-    Seat "seat.lua" [Caps Node Homes],
-    Heartbeat "heartbeat.lua" [Caps Node Homes Listing],
-    Drain "drain.lua" [Caps Node Homes],
-    Remove "remove.lua" [Caps Node Homes Listing],
-    ModelLost "model_lost.lua" [Caps Node Homes Listing],
-    List "list.lua" [Caps Directory],
-    Relisted "relisted.lua" [Caps Node Homes],
-    Dispatch "dispatch.lua" [Caps Node Homes Affinity],
-    Open "open.lua" [Affinity Intent],
-    Reserve "reserve.lua" [Caps Node Homes],
-    Move "move.lua" [Intent],
-    End "end.lua" [Intent],
-    Find "find.lua" [],
-    Hinted "hinted.lua" [Caps Node Homes],
-    Hint "hint.lua" [],
-    Confirm "confirm.lua" [Caps Node Homes],
-    Release "release.lua" [Caps Node Homes],
-    RecordAffinity "record_affinity.lua" [],
-    ClearAffinity "clear_affinity.lua" [],
-    Debounce "debounce.lua" [],
-    Members "members.lua" [],
-    Duties "duties.lua" [],
-    Work "work.lua" [],
+    Register "register.lua" [Record Base Caps Node Homes Listing],
+    Enrol "enrol.lua" [Base Caps Directory],
+    Seat "seat.lua" [Record Base Caps Node Homes],
+    Heartbeat "heartbeat.lua" [Record Base Caps Node Homes Listing],
+    Drain "drain.lua" [Record Base Caps Node Homes],
+    Remove "remove.lua" [Record Base Caps Node Homes Listing],
+    ModelLost "model_lost.lua" [Record Base Caps Node Homes Listing],
+    List "list.lua" [Base Caps Directory],
+    Relisted "relisted.lua" [Record Base Caps Node Homes],
+    Dispatch "dispatch.lua" [Record DispatchAtOnce Base Caps Node Homes Affinity],
+    Open "open.lua" [Base Affinity Intent],
+    Reserve "reserve.lua" [Record Base Caps Node Homes],
+    Move "move.lua" [Base Intent],
+    End "end.lua" [Base Intent],
+    Find "find.lua" [Base],
+    Hinted "hinted.lua" [Record Base Caps Node Homes],
+    Hint "hint.lua" [Base],
+    Confirm "confirm.lua" [Record Base Caps Node Homes],
+    Release "release.lua" [Record ReleaseAtOnce Base Caps Node Homes],
+    RecordAffinity "record_affinity.lua" [Base],
+    ClearAffinity "clear_affinity.lua" [Base],
+    Debounce "debounce.lua" [Base],
+    Members "members.lua" [Base],
+    Duties "duties.lua" [Base],
+    Work "work.lua" [Base],
 }
 
-const BASE: Source = source!("lib/base.lua");
+const LIMITS: Source = source!("lib/limits.lua");
 const DIRECTORY: Source = source!("lib/directory.lua");
 
 impl Part {
     fn sources(self, layout: Layout) -> &'static [Source] {
         match (self, layout) {
+            (Record, _) => &[source!("lib/record.lua")],
+            (DispatchAtOnce, _) => &[source!("dispatch_at_once.lua")],
+            (ReleaseAtOnce, Layout::OneServer) => &[source!("release_at_once.lua")],
+            (ReleaseAtOnce, Layout::Cluster) => &[],
+            (Base, _) => &[source!("lib/base.lua")],
             (Caps, _) => &[source!("lib/caps.lua")],
             (Node, _) => &[source!("lib/node.lua")],
             (Directory, _) => &[DIRECTORY],
@@ -195,7 +208,7 @@ pub(crate) fn file_of(step: Step) -> &'static str {
 /// What a script is put together from, in order.
 fn sources(layout: Layout, body: Source, parts: &'static [Part]) -> impl Iterator<Item = Source> {
     let parts = parts.iter().flat_map(move |part| part.sources(layout)).copied();
-    [BASE].into_iter().chain(parts).chain([body])
+    [LIMITS].into_iter().chain(parts).chain([body])
 }
 
 fn rules(config: &StateConfig) -> String {

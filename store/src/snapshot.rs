@@ -72,7 +72,7 @@ impl Store {
             Ok(_) | Err(StoreError::Script { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Some([generation, 1, owner, ..]) = fields(&state) else { return Ok(None) };
+        let Some([1, _, _, _, generation, owner, ..]) = fields(&state) else { return Ok(None) };
         let known = u32::try_from(generation).ok().zip(u16::try_from(owner).ok());
         Ok(known.map(|(generation, owner)| (NodeRef { num, generation }, InstanceId(owner))))
     }
@@ -108,9 +108,9 @@ fn fields(state: &[u8]) -> Option<[i64; 18]> {
     fields?.try_into().ok()
 }
 
-/// The record's text, as `scripts/lib/node.lua` writes it.
+/// The record's text, as `scripts/lib/record.lua` has it.
 fn read_state(num: NodeNum, state: &[u8], leased: i64) -> Option<StoredNode> {
-    let [generation, live, _, _, _, heard, draining, overused, _, unleased, ..] = fields(state)?;
+    let [live, heard, draining, overused, generation, _, _, _, _, unleased, ..] = fields(state)?;
     Some(StoredNode {
         num,
         live: if live == 1 { Some(u32::try_from(generation).ok()?) } else { None },

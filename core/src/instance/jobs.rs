@@ -150,11 +150,12 @@ impl Instance {
         };
         let chosen = select::choose(self.config.policy, self.view(&cx.store), &choice, &words);
         let uses_affinity = job.first_language
-            && (self.config.affinity_rule.only_next()
-                || self.config.pin_sessions
-                || job
-                    .reason
-                    .is_none_or(|reason| self.step_of(reason) != AffinityStep::ClearBefore));
+            && (self.config.pin_sessions
+                || self.is_tied(job.session)
+                    && (self.config.affinity_rule.only_next()
+                        || job.reason.is_none_or(|reason| {
+                            self.step_of(reason) != AffinityStep::ClearBefore
+                        })));
         let dispatch = Dispatch {
             request: job.request,
             attempt,
@@ -279,7 +280,7 @@ impl Instance {
             life: self.config.affinity_life,
             only,
         };
-        self.record_affinity(cx, record);
+        self.tie(cx, record);
     }
 
     pub(super) fn start_next_language(&mut self, cx: &mut Cx<'_>, key: Key) {

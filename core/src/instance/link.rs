@@ -4,8 +4,8 @@ use crate::instance::across::Walk;
 use crate::instance::slab::{Key, Slab};
 use crate::instance::{Assign, Cx, Instance, Output, Store, Token};
 use crate::{
-    Grant, Micros, ModelId, NodeNum, NodeRef, Op, Outcome, RecordAffinity, Register, Release,
-    Reply, RequestId, Reserved, SessionId, Snapshot,
+    Grant, Micros, ModelId, NodeNum, NodeRef, Op, Outcome, Register, Release, Reply, RequestId,
+    Reserved, SessionId, Snapshot,
 };
 
 /// How long a late grant is waited for; its lease is over by then.
@@ -192,10 +192,6 @@ impl Instance {
         let cluster = self.config.cluster;
         let then = if cluster { Then::Ended(release) } else { Then::Freed(release.node.num) };
         self.step(cx, Op::Release(release), then);
-    }
-
-    pub(super) fn record_affinity(&mut self, cx: &mut Cx<'_>, record: RecordAffinity) {
-        self.step(cx, Op::RecordAffinity(record), Then::Rest);
     }
 }
 

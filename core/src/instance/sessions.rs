@@ -11,7 +11,7 @@ use crate::instance::slab::Key;
 use crate::instance::{
     Cx, Final, Instance, Opened, Output, Request, Setup, TARGETS_MAX, WholeUtterance,
 };
-use crate::{Excluded, Lang, Micros, NodeNum, Op, RequestId, SessionId};
+use crate::{Excluded, Lang, Micros, NodeNum, Op, RecordAffinity, RequestId, SessionId};
 
 /// Utterances in their hangover: more than this cannot be spoken in so short a time.
 const CUTS_MAX: usize = 64;
@@ -28,6 +28,8 @@ pub(super) struct Session {
     seen: VecDeque<(u32, Excluded)>,
     // Shard the session is pinned to, and until when.
     pinned: Option<(u16, Micros)>,
+    // An affinity may stand: most sessions have none to clear.
+    tied: bool,
     // A clear of the affinity went unanswered.
     unclear: bool,
     closed: bool,
@@ -52,6 +54,7 @@ impl Session {
             open_jobs: Vec::new(),
             seen: VecDeque::new(),
             pinned: None,
+            tied: false,
             unclear: false,
             closed: false,
             admits: u32::MAX,
@@ -138,8 +141,8 @@ impl Instance {
         let Some((cut, setup)) = session.cuts.pop_front() else { return };
         let id = session.id;
         let clears = self.config.affinity_rule.step(cut.reason) == AffinityStep::ClearBefore;
-        if (clears || session.unclear) && !self.config.pin_sessions {
-            session.unclear = false;
+        if (clears && session.tied) || session.unclear {
+            (session.tied, session.unclear) = (false, false);
             self.step(cx, Op::ClearAffinity(id), Then::Cleared(id));
         }
         let whole = WholeUtterance {
@@ -240,6 +243,19 @@ impl Instance {
             self.session_keys.remove(&session.id);
             self.ears.reset(key, session.id);
         }
+    }
+
+    /// Ties the session's next job to a node.
+    pub(super) fn tie(&mut self, cx: &mut Cx<'_>, record: RecordAffinity) {
+        if let Some(session) = self.session_mut(record.session) {
+            session.tied = true;
+        }
+        self.step(cx, Op::RecordAffinity(record), Then::Rest);
+    }
+
+    /// Whether the session's next job may be tied to a node.
+    pub(super) fn is_tied(&self, session: Option<Key>) -> bool {
+        session.and_then(|key| self.sessions.get(key)).is_some_and(|session| session.tied)
     }
 
     /// A clear got no reply: it is repeated before the next job.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use lingua_core::InstanceId;
 use lingua_core::instance::Routed;
-use lingua_store::{Inbox, Posted, Store, StoreError};
+use lingua_store::{Acks, Inbox, Posted, Store, StoreError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
@@ -25,6 +25,9 @@ const PATIENCE_JOB: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Rest after an error.
 const REST: Duration = Duration::from_millis(100);
+/// How long headers are gathered that have been dealt with, and how many.
+const GATHERING: Duration = Duration::from_millis(100);
+const GATHERED_MAX: usize = 1_024;
 /// Headers remembered, so that one that comes twice counts once.
 const REMEMBERED: usize = 8_192;
 
@@ -118,19 +121,25 @@ impl Seen {
 }
 
 /// Gives the hub what comes into this instance's inbox.
-pub(super) async fn receive(
+pub(super) async fn receive(inbox: Inbox, store: Store, clock: Clock, hub: mpsc::Sender<Event>) {
+    let (dealt, gathered) = mpsc::channel(GATHERED_MAX);
+    let acks = inbox.acks();
+    tokio::join!(read(inbox, store, clock, hub, dealt), acknowledge(acks, gathered));
+}
+
+async fn read(
     mut inbox: Inbox,
     store: Store,
     clock: Clock,
     hub: mpsc::Sender<Event>,
+    dealt: mpsc::Sender<String>,
 ) {
     let mut seen = Seen::default();
-    loop {
+    while !hub.is_closed() {
         let Ok(entries) = inbox.read().await else {
             sleep(REST).await;
             continue;
         };
-        let mut done = Vec::with_capacity(entries.len());
         for entry in entries {
             match Header::parse(&entry.header, clock.now()) {
                 Some(header) if seen.is_new(&header) => {
@@ -145,12 +154,25 @@ pub(super) async fn receive(
                     let _ = store.keep_dead_letter(&entry.header, "unreadable").await;
                 }
             }
-            done.push(entry.id);
+            if dealt.send(entry.id).await.is_err() {
+                return;
+            }
         }
-        // What is not acknowledged comes again, and is known then.
-        let _ = inbox.done(&done).await;
-        if hub.is_closed() {
-            return;
+    }
+}
+
+/// Acknowledges many headers with one command. What is not acknowledged comes again, and is known
+/// then.
+async fn acknowledge(acks: Acks, mut gathered: mpsc::Receiver<String>) {
+    let mut ids = Vec::with_capacity(GATHERED_MAX);
+    while gathered.recv_many(&mut ids, 1).await > 0 {
+        sleep(GATHERING).await;
+        while ids.len() < GATHERED_MAX
+            && let Ok(id) = gathered.try_recv()
+        {
+            ids.push(id);
         }
+        let _ = acks.done(&ids).await;
+        ids.clear();
     }
 }

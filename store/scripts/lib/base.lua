@@ -1,19 +1,4 @@
--- Time, whole numbers, and keys that do not hold what they should.
--- Before this stand the rules, one line of locals: LEASE, UNCONFIRMED, ANSWER_LIFE (µs),
--- USAGE_MAX (permille; out of reach where it is not looked at), POOL_RULE (0 asr-x-tts, 1 asr-x-semantic, 2 f2f),
--- SHARD_SIZE (members).
-
--- ARGV[1] is the time in microseconds; empty: the store's own.
-local now = tonumber(ARGV[1])
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000000 + time[2]
-end
-
-local DIR = 'lingua:v1:{dir}:'
-
--- Node numbers have seven digits in sorted sets, so that the order of bytes is their order.
-local WIDE = '%07d'
+-- Numbers, and keys that do not hold what they should.
 
 -- Numbers in text need this: Lua's own conversion rounds to 14 digits.
 local function digits(n)
@@ -22,7 +7,7 @@ end
 
 -- Rubbish collection of a value that counts for `span` µs: twice that, a minute at least.
 local function rubbish_after(span)
-  return math.max(60000, math.ceil(span / 500))
+  return math.max(RUBBISH_MIN, math.ceil(span / 500))
 end
 
 local quarantined = {}

@@ -3,11 +3,6 @@
 -- Record (hash): state, caps, first, granted, hinted, name.
 -- Leases (hash): lease id -> order, expires, deadline, attempt, confirmed, session, index, target.
 
--- generation live owner max_jobs class heard draining overused until unleased unleased_before
--- last_seen interval usage_known_at | model window_ends count barred_until (its model losses)
-local STATE = '^(%d+) ([01]) (%d+) (%d+) (%-?%d+) ([01]) ([01]) ([01]) (%d+) (%d+) (%d+) (%d+) '
-  .. '(%d+) (%d+) (%-?%d+) (%d+) (%d+) (%d+)$'
-local STATE_FORMAT = '%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d'
 local LEASE_VALUE = '^(%d+) (%d+) (%d+) (%d+) ([01]) (%d+) (%d+) ([%w-]+)$'
 
 -- What a change at a node means at other homes: set by whole.lua or steps.lua.
@@ -24,11 +19,6 @@ local FIRST_INTERVAL_MIN = 8000000
 local USAGE_LIFE = 600000000
 local LOSSES_MAX = 10
 local LOSSES_WINDOW = 10000000
-local MAX_JOBS = 1024
-local GENERATION_MAX = 4294967295
-local INSTANCE_MAX = 65535
--- Later than any time.
-local NEVER = 9007199254740991
 
 -- The record; nil where there is none. One that cannot be read is put aside with its leases: the
 -- node has to register again, and gets jobs only when it has told what it runs.
@@ -41,7 +31,7 @@ local function load_node(num, key, leases_key)
     return nil
   end
   if not stored[1] and not stored[2] then return nil end
-  local generation, live, owner, max_jobs, class, heard, draining, overused, until_, unleased,
+  local live, heard, draining, overused, generation, owner, max_jobs, class, until_, unleased,
     unleased_before, last_seen, interval, usage_known_at, loss_model, loss_ends, loss_count,
     barred_until = string.match(stored[1] or '', STATE)
   local first = tonumber(stored[3] or 0) -- readable
@@ -74,8 +64,8 @@ local function bit_of(yes)
 end
 
 local function save_node(n)
-  local state = string.format(STATE_FORMAT, n.generation, bit_of(n.live), n.owner, n.max_jobs,
-    n.class, bit_of(n.heard), bit_of(n.draining), bit_of(n.overused), n.until_, n.unleased,
+  local state = string.format(STATE_FORMAT, bit_of(n.live), bit_of(n.heard), bit_of(n.draining),
+    bit_of(n.overused), n.generation, n.owner, n.max_jobs, n.class, n.until_, n.unleased,
     n.unleased_before, n.last_seen, n.interval, n.usage_known_at, n.loss_model, n.loss_ends,
     n.loss_count, n.barred_until)
   redis.call('HSET', n.key, 'state', state, 'caps', n.caps)

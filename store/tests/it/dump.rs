@@ -141,8 +141,8 @@ impl Looker<'_> {
         assert_eq!(named, id, "the number of {}", record["name"]);
         let fields: Vec<i64> = record["state"].split(' ').map(parse).collect();
         let is = |at: usize| fields[at] == 1;
-        let class = fields[4];
-        let available = is(1) && is(5) && !is(6) && !is(7) && class >= 0;
+        let class = fields[7];
+        let available = is(0) && is(1) && !is(2) && !is(3) && class >= 0;
         if available {
             self.available.entry(class).or_default().insert(parse(id));
         }
@@ -154,18 +154,18 @@ impl Looker<'_> {
             "node {id} generation {} live {} owner {} max_jobs {} unleased {} {} draining {} \
              overused {} usage_known_at {} presence {} {} {} {} losses {model:?} {} {} {} \
              available {available}",
-            fields[0],
-            is(1),
-            fields[2],
-            fields[3],
+            fields[4],
+            is(0),
+            fields[5],
+            fields[6],
             fields[9],
             fields[10],
-            is(6),
-            is(7),
+            is(2),
+            is(3),
             fields[13],
             fields[11],
             fields[12],
-            is(5),
+            is(1),
             fields[8],
             fields[15],
             fields[16],

@@ -91,14 +91,14 @@ async fn headers_stay_until_they_are_dealt_with() {
         let entries = inbox.read().await.unwrap();
         let headers: Vec<_> = entries.iter().map(|entry| &*entry.header).collect();
         assert_eq!(headers, ["a", "b", "c"]);
-        inbox.done(&[entries[0].id.clone()]).await.unwrap();
+        inbox.acks().done(&[entries[0].id.clone()]).await.unwrap();
         // Whoever opens it anew meets what is not dealt with, and then what comes.
         store.post(to, "d").await.unwrap();
         let mut inbox = store.open_inbox(to).await.unwrap();
         let pending = inbox.read().await.unwrap();
         assert_eq!(pending, entries[1..]);
         let pending: Vec<_> = pending.into_iter().map(|entry| entry.id).collect();
-        inbox.done(&pending).await.unwrap();
+        inbox.acks().done(&pending).await.unwrap();
         assert!(inbox.read().await.unwrap().is_empty());
         assert_eq!(inbox.read().await.unwrap()[0].header, "d");
         // It dies now: another one finds what is left, read or not.
