@@ -1,5 +1,7 @@
 """Figures of instances that share their state on Redis, for measure.py."""
+import collections
 import json
+import re
 import subprocess
 import time
 import tomllib
@@ -20,11 +22,16 @@ P99_MS, REFUSED = 100, 0.001
 STORES = {"Redis single": ([1, 2, 3, 5, 8], False), "Cluster of 3": ([1, 3], True)}
 SEARCHES = [(f"{store}, {n} instance{'s' if n > 1 else ''}", n, cluster)
             for store, (counts, cluster) in STORES.items() for n in counts]
+# How often each key is touched does not hang on the speed of the machine.
+HOTTEST = [(f"hottest key of {store}, {n} instance{'s' if n > 1 else ''}", n, cluster)
+           for store, cluster in (("Redis single", False), ("Cluster of 3", True))
+           for n in (1, 2, 3, 5, 8)]
 LIGHTS = ["dispatch mean < 5 ms, Redis", "reserve < 2 ms, Redis", "Redis about 5,000 ops/s, Redis",
           "about 100 MB per 1,000 nodes, Redis"]
 COSTS = [("register < 10 ms, Redis", "register"), ("heartbeat < 3 ms, Redis", "heartbeat")]
 
-KEYS = ([("C", figure) for figure, *_ in SEARCHES] + [("C", "commands to Redis per job")]
+KEY = re.compile(r'"lingua:v1:([^" ]+)"')
+KEYS = ([("C", figure) for figure, *_ in SEARCHES + HOTTEST] + [("C", "commands to Redis per job")]
         + [("D", figure) for figure in LIGHTS] + [("D", figure) for figure, _ in COSTS])
 
 
@@ -87,6 +94,30 @@ def search(ports, instances, cluster):
     said = (f"{found['carried_per_s']:,.0f} jobs/s of {low:,} sessions, dispatch net {net(found)}, "
             f"oversold {found['oversold']['assignments']}")
     return said, f"{' '.join(PLAN)} --set sessions.0.count={low}"
+
+
+def hottest(ports, instances, cluster):
+    """The key that is touched most often, and its share of all touches, scripts included."""
+    house = House(OUT, ports, instances, cluster)
+    try:
+        house.start()
+        logs = {port: open(house.out / f"monitor-{port}", "wb") for port in house.redis}
+        monitors = [subprocess.Popen(["redis-cli", "-p", str(port), "MONITOR"], stdout=log)
+                    for port, log in logs.items()]
+        run(house, LIGHT, "--set", "duration=20s", "--set", "warmup=5s")
+        for monitor in monitors:
+            monitor.kill()
+            monitor.wait()
+    finally:
+        house.stop()
+    touches = collections.Counter()
+    for port in logs:
+        for line in open(house.out / f"monitor-{port}", encoding="utf-8", errors="replace"):
+            # What a script touches is listed beside its call. A Cluster's replicas are told as well.
+            if '"EVALSHA"' not in line and "[0 " in line and ":6" not in line.split("]")[0][-6:]:
+                touches.update(KEY.findall(line))
+    (key, count), total = touches.most_common(1)[0], touches.total()
+    return f"{count / total:.1%} {key}"
 
 
 def per_job(ports):
@@ -164,6 +195,10 @@ def figures(wanted, ports, micros):
         if wanted in figure:
             said, command = search(ports, instances, cluster)
             yield ("C", figure), (said, f"lingua load {RATE} --target … {command}")
+    for figure, instances, cluster in HOTTEST:
+        if wanted in figure:
+            yield ("C", figure), (hottest(ports, instances, cluster),
+                                  f"redis-cli MONITOR beside lingua load {LIGHT} --target …")
     if wanted in "commands to Redis per job":
         yield ("C", "commands to Redis per job"), (per_job(ports), f"lingua load {LIGHT} --target …")
     if any(wanted in figure for figure in LIGHTS):

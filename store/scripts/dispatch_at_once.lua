@@ -31,16 +31,22 @@ do
       and type(pcall('ZSCORE', DIR .. 'pair:' .. ARGV[4] .. ':' .. ARGV[5], class)) == 'string'
     then
       local span = tonumber(ARGV[16])
-      local deadline = now + span -- or the long way
+      local deadline = now + span
       local confirmed = owner == ARGV[8]
       local life = confirmed and LEASE or UNCONFIRMED
-      local expires = math.min(now + life, deadline) -- or the long way
+      local expires = math.min(now + life, deadline)
       local left = max_jobs - leased - unleased
+      local first = tonumber(stored[2]) -- readable
       local sure = left > 0
-      sure = sure and (tonumber(stored[2]) or NEVER) <= expires
+      sure = sure and first -- readable
       if sure and left == 1 then
         local index = 'lingua:v1:{c:' .. class .. '}:free'
         sure = type(pcall('ZADD', index, '1', format(WIDE, num))) == 'number' -- readable
+      end
+      if sure and first > expires then
+        local due, member = format('%d', expires), format(WIDE, num)
+        sure = type(pcall('ZADD', DIR .. 'expiries', due, member)) == 'number' -- readable
+        if sure then call('HSET', record, 'first', due) end
       end
       if sure then
         local attempt, lease = ARGV[6], ARGV[7]
