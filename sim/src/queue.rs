@@ -22,22 +22,30 @@ use near::{Near, Ordered};
 const FINE_BITS: u32 = 7;
 const TURN_BITS: u32 = SLOT_BITS - 1;
 
+/// What hangs in a slot: of its time the lower half, to which the slot knows the upper one. Four of
+/// the world's events then share a cache line.
 #[derive(Debug, Clone, Copy)]
-struct Entry<E> {
-    at: u64,
+struct Hung<E> {
+    low: u32,
     event: E,
 }
 
-impl<E> Entry<E> {
-    /// The fine slot, counted from time zero.
-    fn fine(&self) -> u64 {
-        self.at >> FINE_BITS
+impl<E> Hung<E> {
+    /// Its time, in a slot that begins at `start`.
+    #[inline]
+    fn at(&self, start: u64) -> u64 {
+        start + u64::from(self.low.wrapping_sub(start as u32))
     }
+}
 
-    /// The coarse slot, counted from time zero.
-    fn coarse(&self) -> u64 {
-        self.fine() >> TURN_BITS
-    }
+/// The fine slot of an instant, counted from time zero.
+fn fine_slot(at: u64) -> u64 {
+    at >> FINE_BITS
+}
+
+/// The coarse slot of an instant, counted from time zero.
+fn coarse_slot(at: u64) -> u64 {
+    at >> (FINE_BITS + TURN_BITS)
 }
 
 /// Pending events.
@@ -46,12 +54,12 @@ pub struct EventQueue<E> {
     near: Near<E>,
     // The first fine slot that is not in `near` yet.
     near_end: u64,
-    fine: Level<Entry<E>>,
+    fine: Level<Hung<E>>,
     // The first coarse slot that is not in `fine` yet: the turn being run is one or two before it.
     fine_end: u64,
-    coarse: Level<Entry<E>>,
+    coarse: Level<Hung<E>>,
     far: BinaryHeap<Reverse<Ordered<E>>>,
-    spare: Spare<Entry<E>>,
+    spare: Spare<Hung<E>>,
     scheduled: u64,
     popped: u64,
 }
@@ -78,15 +86,17 @@ impl<E: Copy> EventQueue<E> {
     #[inline(always)]
     pub fn push(&mut self, at: Micros, event: E) {
         self.scheduled += 1;
-        let entry = Entry { at: at.0, event };
-        if entry.fine() < self.near_end {
-            self.near.push(Ordered { entry, order: self.scheduled });
-        } else if entry.coarse() < self.fine_end {
-            self.fine.push(entry.fine(), entry, &mut self.spare);
-        } else if entry.coarse() - self.fine_end < Level::<Entry<E>>::SLOTS {
-            self.coarse.push(entry.coarse(), entry, &mut self.spare);
+        let at = at.0;
+        let hung = Hung { low: at as u32, event };
+        let (fine, coarse) = (fine_slot(at), coarse_slot(at));
+        if fine < self.near_end {
+            self.near.push(Ordered { at, order: self.scheduled, event });
+        } else if coarse < self.fine_end {
+            self.fine.push(fine, hung, &mut self.spare);
+        } else if coarse - self.fine_end < Level::<Hung<E>>::SLOTS {
+            self.coarse.push(coarse, hung, &mut self.spare);
         } else {
-            self.far.push(Reverse(Ordered { entry, order: self.scheduled }));
+            self.far.push(Reverse(Ordered { at, order: self.scheduled, event }));
         }
     }
 
@@ -99,28 +109,41 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
-            match self.open_slot()? {
-                Taken::One(Entry { at, event }) if at <= last.0 => {
-                    self.popped += 1;
-                    return Some((Micros(at), event));
+            let taken = self.open_slot()?;
+            let start = (self.near_end - 1) << FINE_BITS;
+            match taken {
+                Taken::One(hung) => {
+                    let (at, event) = (hung.at(start), hung.event);
+                    if at <= last.0 {
+                        self.popped += 1;
+                        return Some((Micros(at), event));
+                    }
+                    // Whatever comes into this slot now comes later.
+                    self.near.push(Ordered { at, order: 0, event });
                 }
-                // Whatever comes into this slot now comes later.
-                Taken::One(entry) => self.near.push(Ordered { entry, order: 0 }),
                 Taken::List(list) => {
-                    let read = self.near.open(FINE_BITS, list);
+                    let read = self.near.open(start, list);
                     self.spare.keep(read);
                 }
             }
         }
-        let Entry { at, event } = self.near.pop_by(last.0)?;
+        let (at, event) = self.near.pop_by(last.0)?;
         self.popped += 1;
         Some((Micros(at), event))
     }
 
-    /// The event that is most likely next: what is due sooner may be scheduled still.
+    /// Changes with each slot that is opened.
     #[inline]
-    pub fn upcoming(&self) -> Option<E> {
-        self.near.of_slot().map(|entry| entry.event)
+    pub fn turn(&self) -> u64 {
+        self.near_end
+    }
+
+    /// The events of the slot that is opened next, in the order in which they were scheduled; more
+    /// of them may be scheduled still.
+    #[inline]
+    pub fn upcoming(&self) -> impl Iterator<Item = E> {
+        let list = self.fine.first(self.near_end).map_or(&[][..], |slot| self.fine.list(slot));
+        list.iter().map(|hung| hung.event)
     }
 
     /// How many events are pending.
@@ -140,7 +163,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// Empties the next fine slot that holds anything.
     #[inline]
-    fn open_slot(&mut self) -> Option<Taken<Entry<E>>> {
+    fn open_slot(&mut self) -> Option<Taken<Hung<E>>> {
         if self.is_empty() {
             return None;
         }
@@ -160,7 +183,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// Goes to the next turn that holds anything.
     fn skip_turns(&mut self) {
-        let far = self.far.peek().map(|Reverse(late)| late.entry.coarse());
+        let far = self.far.peek().map(|Reverse(late)| coarse_slot(late.at));
         let hung = self.coarse.first(self.fine_end);
         self.fine_end = far.into_iter().chain(hung).min().expect("an event is pending");
         self.near_end = self.fine_end << TURN_BITS;
@@ -172,18 +195,19 @@ impl<E: Copy> EventQueue<E> {
     fn fill_turn(&mut self) {
         let turn = self.fine_end;
         self.fine_end += 1;
-        while let Some(&Reverse(Ordered { entry, .. })) = self.far.peek() {
-            if entry.coarse() != turn {
+        while let Some(&Reverse(Ordered { at, event, .. })) = self.far.peek() {
+            if coarse_slot(at) != turn {
                 break;
             }
             self.far.pop();
-            self.fine.push(entry.fine(), entry, &mut self.spare);
+            self.fine.push(fine_slot(at), Hung { low: at as u32, event }, &mut self.spare);
         }
+        let start = turn << (FINE_BITS + TURN_BITS);
         match self.coarse.take(turn, &mut self.spare) {
-            Taken::One(entry) => self.fine.push(entry.fine(), entry, &mut self.spare),
+            Taken::One(hung) => self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare),
             Taken::List(list) => {
-                for &entry in &list {
-                    self.fine.push(entry.fine(), entry, &mut self.spare);
+                for &hung in &list {
+                    self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare);
                 }
                 self.spare.keep(list);
             }

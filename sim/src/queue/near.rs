@@ -3,19 +3,20 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::Entry;
+use super::Hung;
 
 /// An event with its place among those of one instant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ordered<E> {
-    pub(super) entry: Entry<E>,
+    pub(super) at: u64,
     pub(super) order: u64,
+    pub(super) event: E,
 }
 
 impl<E> Ordered<E> {
     // One integer, so that a comparison is an instruction pair.
     fn key(&self) -> u128 {
-        u128::from(self.entry.at) << 64 | u128::from(self.order)
+        u128::from(self.at) << 64 | u128::from(self.order)
     }
 }
 
@@ -42,7 +43,9 @@ impl<E> Ord for Ordered<E> {
 /// A slot's events, and those that were scheduled before its end after it was opened.
 #[derive(Debug)]
 pub(super) struct Near<E> {
-    events: Vec<Entry<E>>,
+    events: Vec<Hung<E>>,
+    // When the slot begins.
+    start: u64,
     // Offset in the slot and place in `events` as one number each, sorted: what is moved to sort is
     // small, and what was scheduled first comes first.
     turns: Vec<u64>,
@@ -52,7 +55,7 @@ pub(super) struct Near<E> {
 
 impl<E> Default for Near<E> {
     fn default() -> Self {
-        Self { events: Vec::new(), turns: Vec::new(), next: 0, late: BinaryHeap::new() }
+        Self { events: Vec::new(), start: 0, turns: Vec::new(), next: 0, late: BinaryHeap::new() }
     }
 }
 
@@ -60,12 +63,12 @@ impl<E: Copy> Near<E> {
     /// Opens a slot, given its events as they were scheduled; gives back the list of the former one.
     ///
     /// All events of the former slot have been taken.
-    pub(super) fn open(&mut self, slot_bits: u32, events: Vec<Entry<E>>) -> Vec<Entry<E>> {
+    pub(super) fn open(&mut self, start: u64, events: Vec<Hung<E>>) -> Vec<Hung<E>> {
         self.turns.clear();
         self.next = 0;
-        let mask = (1 << slot_bits) - 1;
+        self.start = start;
         let numbered = (0..).zip(&events);
-        self.turns.extend(numbered.map(|(n, entry): (u64, _)| (entry.at & mask) << 32 | n));
+        self.turns.extend(numbered.map(|(n, hung): (u64, _)| (hung.at(start) - start) << 32 | n));
         if self.turns.len() > 1 {
             self.turns.sort_unstable();
         }
@@ -85,23 +88,24 @@ impl<E: Copy> Near<E> {
 
     /// Takes the next event, if it is due at `last` or before.
     #[inline]
-    pub(super) fn pop_by(&mut self, last: u64) -> Option<Entry<E>> {
-        let late = self.late.peek().map_or(u64::MAX, |Reverse(late)| late.entry.at);
+    pub(super) fn pop_by(&mut self, last: u64) -> Option<(u64, E)> {
+        let late = self.late.peek().map_or(u64::MAX, |Reverse(late)| late.at);
         match self.of_slot() {
             // What was in the slot when it was opened had been scheduled before.
-            Some(entry) if entry.at <= late => {
-                (entry.at <= last).then(|| self.next += 1)?;
-                Some(entry)
+            Some((at, event)) if at <= late => {
+                (at <= last).then(|| self.next += 1)?;
+                Some((at, event))
             }
-            _ if late <= last => self.late.pop().map(|Reverse(late)| late.entry),
+            _ if late <= last => self.late.pop().map(|Reverse(late)| (late.at, late.event)),
             _ => None,
         }
     }
 
     /// What was in the slot when it was opened and is due next.
     #[inline]
-    pub(super) fn of_slot(&self) -> Option<Entry<E>> {
+    fn of_slot(&self) -> Option<(u64, E)> {
         let turn = *self.turns.get(self.next)?;
-        self.events.get(turn as u32 as usize).copied()
+        let hung = self.events.get(turn as u32 as usize)?;
+        Some((self.start + (turn >> 32), hung.event))
     }
 }
