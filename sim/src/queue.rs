@@ -1,20 +1,20 @@
-//! The event queue: a timing wheel of two levels.
+//! The event queue: a timing wheel of three levels.
 //!
 //! Events at one instant run in the order in which they were scheduled. An event is appended to the
-//! list of its slot; when the slot's turn comes its list, a handful of events, is sorted. So
-//! scheduling costs the same whether ten events are pending or a million, and however many meet at
-//! one instant, it never costs more than sorting them.
+//! list of its slot; when the slot's turn comes its list, a handful of events, is spread over the
+//! slot's microseconds. So an event costs the same whether ten are pending or a million, and however
+//! many meet at one instant.
 
 mod level;
 mod near;
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use lingua_core::Micros;
 
 use level::{Level, SLOT_BITS, Spare, Taken};
-use near::{Near, Ordered};
+use near::Near;
 
 /// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
 /// 0.26 s each, so that most events hang in one slot only. A coarse slot lasts a turn, all coarse
@@ -35,6 +35,34 @@ impl<E> Hung<E> {
     #[inline]
     fn at(&self, start: u64) -> u64 {
         start + u64::from(self.low.wrapping_sub(start as u32))
+    }
+}
+
+/// An event with its place among those of one instant.
+#[derive(Debug, Clone, Copy)]
+struct Ordered<E> {
+    at: u64,
+    order: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Ordered<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<E> Eq for Ordered<E> {}
+
+impl<E> PartialOrd for Ordered<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Ordered<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
     }
 }
 
@@ -90,7 +118,7 @@ impl<E: Copy> EventQueue<E> {
         let hung = Hung { low: at as u32, event };
         let (fine, coarse) = (fine_slot(at), coarse_slot(at));
         if fine < self.near_end {
-            self.near.push(Ordered { at, order: self.scheduled, event });
+            self.near.push(hung);
         } else if coarse < self.fine_end {
             self.fine.push(fine, hung, &mut self.spare);
         } else if coarse - self.fine_end < Level::<Hung<E>>::SLOTS {
@@ -105,21 +133,21 @@ impl<E: Copy> EventQueue<E> {
         self.pop_by(Micros::NEVER)
     }
 
-    /// The next event, if it is due at `last` or before.
+    /// The next event, if it is due at `last` or before. If none is, time has come to `last`, and
+    /// nothing is scheduled before it any more.
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
-            let taken = self.open_slot()?;
+            let taken = self.open_slot(last.0)?;
             let start = (self.near_end - 1) << FINE_BITS;
             match taken {
                 Taken::One(hung) => {
-                    let (at, event) = (hung.at(start), hung.event);
-                    if at <= last.0 {
+                    self.near.open_empty(start);
+                    if hung.at(start) <= last.0 {
                         self.popped += 1;
-                        return Some((Micros(at), event));
+                        return Some((Micros(hung.at(start)), hung.event));
                     }
-                    // Whatever comes into this slot now comes later.
-                    self.near.push(Ordered { at, order: 0, event });
+                    self.near.push(hung);
                 }
                 Taken::List(list) => {
                     let read = self.near.open(start, list);
@@ -161,18 +189,21 @@ impl<E: Copy> EventQueue<E> {
         self.scheduled
     }
 
-    /// Empties the next fine slot that holds anything.
+    /// Empties the next fine slot that holds anything, if it begins at `last` or before.
     #[inline]
-    fn open_slot(&mut self) -> Option<Taken<Hung<E>>> {
+    fn open_slot(&mut self, last: u64) -> Option<Taken<Hung<E>>> {
         if self.is_empty() {
             return None;
         }
         let slot = loop {
             match self.fine.first(self.near_end) {
                 Some(slot) => break slot,
-                None => self.skip_turns(),
+                None => self.skip_turns(last)?,
             }
         };
+        if slot << FINE_BITS > last {
+            return None;
+        }
         self.near_end = slot + 1;
         // The last turn of the fine level begins: the next one joins it.
         if slot >> TURN_BITS == self.fine_end - 1 {
@@ -181,13 +212,18 @@ impl<E: Copy> EventQueue<E> {
         Some(self.fine.take(slot, &mut self.spare))
     }
 
-    /// Goes to the next turn that holds anything.
-    fn skip_turns(&mut self) {
+    /// Goes to the next turn that holds anything, if it begins at `last` or before.
+    fn skip_turns(&mut self, last: u64) -> Option<()> {
         let far = self.far.peek().map(|Reverse(late)| coarse_slot(late.at));
         let hung = self.coarse.first(self.fine_end);
-        self.fine_end = far.into_iter().chain(hung).min().expect("an event is pending");
-        self.near_end = self.fine_end << TURN_BITS;
+        let turn = far.into_iter().chain(hung).min().expect("an event is pending");
+        if turn << (FINE_BITS + TURN_BITS) > last {
+            return None;
+        }
+        self.fine_end = turn;
+        self.near_end = turn << TURN_BITS;
         self.fill_turn();
+        Some(())
     }
 
     /// The first turn behind the fine level moves into it. What lies in the heap was scheduled
@@ -228,6 +264,19 @@ mod tests {
         }
         let order: String = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
         assert_eq!(order, "abcde");
+    }
+
+    #[test]
+    fn what_is_scheduled_after_a_question_in_vain_comes_first() {
+        let mut queue = EventQueue::default();
+        for late in [1_000, 10_000_000, 10_000_000_000] {
+            queue.push(Micros(late), "late");
+            assert_eq!(queue.pop_by(Micros(late / 2)), None);
+            queue.push(Micros(late / 2 + 1), "soon");
+            let popped = [queue.pop(), queue.pop(), queue.pop()];
+            let expected = [(late / 2 + 1, "soon"), (late, "late")].map(|(at, e)| (Micros(at), e));
+            assert_eq!(popped, [Some(expected[0]), Some(expected[1]), None]);
+        }
     }
 
     /// Steps of every length, from the same instant to hours ahead, beside a plain heap.

@@ -74,6 +74,7 @@ impl Instance {
     }
 
     /// Utterances that a session has begun so far.
+    #[inline]
     pub fn utterances(&self, seat: Seat) -> u32 {
         self.ears.0.get(seat.0 as usize).map_or(0, |ear| ear.segmenter.begun())
     }
