@@ -166,11 +166,13 @@ impl<E: Copy> EventQueue<E> {
         self.near_end
     }
 
-    /// The events of the slot that is opened next, in the order in which they were scheduled; more
-    /// of them may be scheduled still.
+    /// The events of a slot that is opened soon, the next or, with `skip`, a later one, in the order in
+    /// which they were scheduled; more of them may be scheduled still.
     #[inline]
-    pub fn upcoming(&self) -> impl Iterator<Item = E> {
-        let list = self.fine.first(self.near_end).map_or(&[][..], |slot| self.fine.list(slot));
+    pub fn upcoming(&self, skip: usize) -> impl Iterator<Item = E> {
+        let first = self.fine.first(self.near_end);
+        let slot = (0..skip).fold(first, |slot, _| self.fine.first(slot? + 1));
+        let list = slot.map_or(&[][..], |slot| self.fine.list(slot));
         list.iter().map(|hung| hung.event)
     }
 

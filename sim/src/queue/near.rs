@@ -5,6 +5,9 @@ use super::{FINE_BITS, Hung};
 /// Microseconds of a slot.
 const SPAN: usize = 1 << FINE_BITS;
 
+// The first word is looked at, then the second.
+const _: () = assert!(SPAN == 2 * 64);
+
 /// No event.
 const NONE: u32 = u32::MAX;
 
@@ -14,8 +17,8 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Near<E> {
     // When the slot begins.
     start: u64,
-    // Which microseconds have a chain.
-    due: u128,
+    // Which microseconds have a chain, a bit each.
+    due: [u64; SPAN / 64],
     // First and last event of each chain.
     heads: [u32; SPAN],
     tails: [u32; SPAN],
@@ -28,7 +31,7 @@ impl<E> Default for Near<E> {
     fn default() -> Self {
         Self {
             start: 0,
-            due: 0,
+            due: [0; SPAN / 64],
             heads: [NONE; SPAN],
             tails: [NONE; SPAN],
             events: Vec::new(),
@@ -73,8 +76,9 @@ impl<E: Copy> Near<E> {
     #[inline]
     fn chain(&mut self, low: u32, place: u32) {
         let at = low as usize % SPAN;
-        if self.due >> at & 1 == 0 {
-            self.due |= 1 << at;
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if self.due[word] & bit == 0 {
+            self.due[word] |= bit;
             self.heads[at] = place;
         } else {
             self.after[self.tails[at] as usize] = place;
@@ -85,22 +89,23 @@ impl<E: Copy> Near<E> {
     /// Whether all its events have been taken.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.due == 0
+        self.due == [0; SPAN / 64]
     }
 
     /// Takes the next event, if there is one and it is due at `last` or before.
     #[inline]
     pub(super) fn pop_by(&mut self, last: u64) -> Option<(u64, E)> {
-        let first = self.due.trailing_zeros();
-        let at = self.start + u64::from(first);
-        if self.due == 0 || at > last {
+        let word = usize::from(self.due[0] == 0);
+        let first = word * 64 + self.due[word].trailing_zeros() as usize;
+        let at = self.start + first as u64;
+        if first >= SPAN || at > last {
             return None;
         }
-        let head = &mut self.heads[first as usize % SPAN];
+        let head = &mut self.heads[first];
         let place = *head as usize;
         *head = self.after[place];
         if *head == NONE {
-            self.due &= self.due - 1;
+            self.due[word] &= self.due[word] - 1;
         }
         Some((at, self.events[place].event))
     }

@@ -5,6 +5,7 @@ mod costs;
 mod crash_points;
 mod faults;
 mod finals;
+mod foresight;
 mod mail;
 mod nodes;
 mod open;
@@ -16,7 +17,6 @@ mod traced;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use lingua_core::{
@@ -256,30 +256,6 @@ impl World {
         }
         self.settle();
         Ok(())
-    }
-
-    /// Touches what the events of the next slot will need, so that it is on its way from memory: of
-    /// ten thousand clients hardly one is in a near cache. All at once they take little longer than
-    /// one of them would when it is needed.
-    fn look_ahead(&self) {
-        let mut touched = 0;
-        for event in self.queue.upcoming() {
-            // No branch on these kinds, which nobody could foretell: else the first of each is
-            // touched.
-            let talker = if let Event::Talk(at, _) = event { at } else { 0 };
-            let letter = if let Event::Chunk(letter) = event { letter } else { 0 };
-            touched ^= self.talkers.get(talker as usize).map_or(0, Talker::life);
-            if let Some(audio) = self.audio.peek(letter) {
-                let instance = self.servers[usize::from(audio.server)].instance();
-                touched ^= audio.seat.map_or(0, |seat| instance.utterances(seat));
-            }
-            match event {
-                Event::Mail(letter) => touched ^= u32::from(self.mail.get(letter).is_some()),
-                Event::Done(node, _) => touched ^= self.nodes[node as usize].max_jobs,
-                _ => {}
-            }
-        }
-        black_box(touched);
     }
 
     fn happen(&mut self, event: Event) -> Result<(), SimError> {
