@@ -1,11 +1,10 @@
 //! Languages, directed pairs, and which pairs a node joins.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// A language tag of 1 to 11 characters (`zh`, `pt-BR`, `qaa`), held inline.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lang {
     // Bytes first, zero-padded: the derived order is the byte order of the tag.
     bytes: [u8; Self::MAX],
@@ -19,16 +18,6 @@ impl Lang {
     /// The tag.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
-    }
-}
-
-// As two numbers: bytes are hashed one by one or as a text of any length, and every request is looked
-// up by its language.
-impl Hash for Lang {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let [a, b, c, d, e, f, g, h, i, j, k] = self.bytes;
-        state.write_u64(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
-        state.write_u32(u32::from_le_bytes([i, j, k, self.len]));
     }
 }
 

@@ -16,9 +16,15 @@ use crate::world::{Event, World};
 /// Events of the queue in a cache line.
 const LINE: usize = 4;
 
+/// With fewer events pending the whole world is in a near cache anyway.
+const PENDING_MIN: usize = 2_000;
+
 impl World {
     /// Touches what the events of the next slot will need. What was read is of no use otherwise.
     pub(super) fn look_ahead(&self) {
+        if self.queue.len() < PENDING_MIN {
+            return;
+        }
         let mut touched = 0;
         for event in self.queue.upcoming(1).step_by(LINE) {
             touched ^= u32::from(event.kind());
