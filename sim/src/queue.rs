@@ -1,20 +1,20 @@
-//! The event queue: a timing wheel of two levels.
+//! The event queue: a timing wheel of three levels.
 //!
 //! Events at one instant run in the order in which they were scheduled. An event is appended to the
-//! list of its slot; when the slot's turn comes its list, a handful of events, is sorted. So
-//! scheduling costs the same whether ten events are pending or a million, and however many meet at
-//! one instant, it never costs more than sorting them.
+//! list of its slot; when the slot's turn comes its list, a handful of events, is spread over the
+//! slot's microseconds. So an event costs the same whether ten are pending or a million, and however
+//! many meet at one instant.
 
 mod level;
 mod near;
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use lingua_core::Micros;
 
 use level::{Level, SLOT_BITS, Spare, Taken};
-use near::{Near, Ordered};
+use near::Near;
 
 /// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
 /// 0.26 s each, so that most events hang in one slot only. A coarse slot lasts a turn, all coarse
@@ -22,22 +22,58 @@ use near::{Near, Ordered};
 const FINE_BITS: u32 = 7;
 const TURN_BITS: u32 = SLOT_BITS - 1;
 
+/// What hangs in a slot: of its time the lower half, to which the slot knows the upper one. Four of
+/// the world's events then share a cache line.
 #[derive(Debug, Clone, Copy)]
-struct Entry<E> {
-    at: u64,
+struct Hung<E> {
+    low: u32,
     event: E,
 }
 
-impl<E> Entry<E> {
-    /// The fine slot, counted from time zero.
-    fn fine(&self) -> u64 {
-        self.at >> FINE_BITS
+impl<E> Hung<E> {
+    /// Its time, in a slot that begins at `start`.
+    #[inline]
+    fn at(&self, start: u64) -> u64 {
+        start + u64::from(self.low.wrapping_sub(start as u32))
     }
+}
 
-    /// The coarse slot, counted from time zero.
-    fn coarse(&self) -> u64 {
-        self.fine() >> TURN_BITS
+/// An event with its place among those of one instant.
+#[derive(Debug, Clone, Copy)]
+struct Ordered<E> {
+    at: u64,
+    order: u64,
+    event: E,
+}
+
+impl<E> PartialEq for Ordered<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
     }
+}
+
+impl<E> Eq for Ordered<E> {}
+
+impl<E> PartialOrd for Ordered<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Ordered<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+/// The fine slot of an instant, counted from time zero.
+fn fine_slot(at: u64) -> u64 {
+    at >> FINE_BITS
+}
+
+/// The coarse slot of an instant, counted from time zero.
+fn coarse_slot(at: u64) -> u64 {
+    at >> (FINE_BITS + TURN_BITS)
 }
 
 /// Pending events.
@@ -46,12 +82,12 @@ pub struct EventQueue<E> {
     near: Near<E>,
     // The first fine slot that is not in `near` yet.
     near_end: u64,
-    fine: Level<Entry<E>>,
+    fine: Level<Hung<E>>,
     // The first coarse slot that is not in `fine` yet: the turn being run is one or two before it.
     fine_end: u64,
-    coarse: Level<Entry<E>>,
+    coarse: Level<Hung<E>>,
     far: BinaryHeap<Reverse<Ordered<E>>>,
-    spare: Spare<Entry<E>>,
+    spare: Spare<Hung<E>>,
     scheduled: u64,
     popped: u64,
 }
@@ -78,15 +114,17 @@ impl<E: Copy> EventQueue<E> {
     #[inline(always)]
     pub fn push(&mut self, at: Micros, event: E) {
         self.scheduled += 1;
-        let entry = Entry { at: at.0, event };
-        if entry.fine() < self.near_end {
-            self.near.push(Ordered { entry, order: self.scheduled });
-        } else if entry.coarse() < self.fine_end {
-            self.fine.push(entry.fine(), entry, &mut self.spare);
-        } else if entry.coarse() - self.fine_end < Level::<Entry<E>>::SLOTS {
-            self.coarse.push(entry.coarse(), entry, &mut self.spare);
+        let at = at.0;
+        let hung = Hung { low: at as u32, event };
+        let (fine, coarse) = (fine_slot(at), coarse_slot(at));
+        if fine < self.near_end {
+            self.near.push(hung);
+        } else if coarse < self.fine_end {
+            self.fine.push(fine, hung, &mut self.spare);
+        } else if coarse - self.fine_end < Level::<Hung<E>>::SLOTS {
+            self.coarse.push(coarse, hung, &mut self.spare);
         } else {
-            self.far.push(Reverse(Ordered { entry, order: self.scheduled }));
+            self.far.push(Reverse(Ordered { at, order: self.scheduled, event }));
         }
     }
 
@@ -95,32 +133,47 @@ impl<E: Copy> EventQueue<E> {
         self.pop_by(Micros::NEVER)
     }
 
-    /// The next event, if it is due at `last` or before.
+    /// The next event, if it is due at `last` or before. If none is, time has come to `last`, and
+    /// nothing is scheduled before it any more.
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
-            match self.open_slot()? {
-                Taken::One(Entry { at, event }) if at <= last.0 => {
-                    self.popped += 1;
-                    return Some((Micros(at), event));
+            let taken = self.open_slot(last.0)?;
+            let start = (self.near_end - 1) << FINE_BITS;
+            match taken {
+                Taken::One(hung) => {
+                    self.near.open_empty(start);
+                    if hung.at(start) <= last.0 {
+                        self.popped += 1;
+                        return Some((Micros(hung.at(start)), hung.event));
+                    }
+                    self.near.push(hung);
                 }
-                // Whatever comes into this slot now comes later.
-                Taken::One(entry) => self.near.push(Ordered { entry, order: 0 }),
                 Taken::List(list) => {
-                    let read = self.near.open(FINE_BITS, list);
+                    let read = self.near.open(start, list);
                     self.spare.keep(read);
                 }
             }
         }
-        let Entry { at, event } = self.near.pop_by(last.0)?;
+        let (at, event) = self.near.pop_by(last.0)?;
         self.popped += 1;
         Some((Micros(at), event))
     }
 
-    /// The event that is most likely next: what is due sooner may be scheduled still.
+    /// Changes with each slot that is opened.
     #[inline]
-    pub fn upcoming(&self) -> Option<E> {
-        self.near.of_slot().map(|entry| entry.event)
+    pub fn turn(&self) -> u64 {
+        self.near_end
+    }
+
+    /// The events of a slot that is opened soon, the next or, with `skip`, a later one, in the order in
+    /// which they were scheduled; more of them may be scheduled still.
+    #[inline]
+    pub fn upcoming(&self, skip: usize) -> impl Iterator<Item = E> {
+        let first = self.fine.first(self.near_end);
+        let slot = (0..skip).fold(first, |slot, _| self.fine.first(slot? + 1));
+        let list = slot.map_or(&[][..], |slot| self.fine.list(slot));
+        list.iter().map(|hung| hung.event)
     }
 
     /// How many events are pending.
@@ -138,18 +191,21 @@ impl<E: Copy> EventQueue<E> {
         self.scheduled
     }
 
-    /// Empties the next fine slot that holds anything.
+    /// Empties the next fine slot that holds anything, if it begins at `last` or before.
     #[inline]
-    fn open_slot(&mut self) -> Option<Taken<Entry<E>>> {
+    fn open_slot(&mut self, last: u64) -> Option<Taken<Hung<E>>> {
         if self.is_empty() {
             return None;
         }
         let slot = loop {
             match self.fine.first(self.near_end) {
                 Some(slot) => break slot,
-                None => self.skip_turns(),
+                None => self.skip_turns(last)?,
             }
         };
+        if slot << FINE_BITS > last {
+            return None;
+        }
         self.near_end = slot + 1;
         // The last turn of the fine level begins: the next one joins it.
         if slot >> TURN_BITS == self.fine_end - 1 {
@@ -158,13 +214,18 @@ impl<E: Copy> EventQueue<E> {
         Some(self.fine.take(slot, &mut self.spare))
     }
 
-    /// Goes to the next turn that holds anything.
-    fn skip_turns(&mut self) {
-        let far = self.far.peek().map(|Reverse(late)| late.entry.coarse());
+    /// Goes to the next turn that holds anything, if it begins at `last` or before.
+    fn skip_turns(&mut self, last: u64) -> Option<()> {
+        let far = self.far.peek().map(|Reverse(late)| coarse_slot(late.at));
         let hung = self.coarse.first(self.fine_end);
-        self.fine_end = far.into_iter().chain(hung).min().expect("an event is pending");
-        self.near_end = self.fine_end << TURN_BITS;
+        let turn = far.into_iter().chain(hung).min().expect("an event is pending");
+        if turn << (FINE_BITS + TURN_BITS) > last {
+            return None;
+        }
+        self.fine_end = turn;
+        self.near_end = turn << TURN_BITS;
         self.fill_turn();
+        Some(())
     }
 
     /// The first turn behind the fine level moves into it. What lies in the heap was scheduled
@@ -172,18 +233,19 @@ impl<E: Copy> EventQueue<E> {
     fn fill_turn(&mut self) {
         let turn = self.fine_end;
         self.fine_end += 1;
-        while let Some(&Reverse(Ordered { entry, .. })) = self.far.peek() {
-            if entry.coarse() != turn {
+        while let Some(&Reverse(Ordered { at, event, .. })) = self.far.peek() {
+            if coarse_slot(at) != turn {
                 break;
             }
             self.far.pop();
-            self.fine.push(entry.fine(), entry, &mut self.spare);
+            self.fine.push(fine_slot(at), Hung { low: at as u32, event }, &mut self.spare);
         }
+        let start = turn << (FINE_BITS + TURN_BITS);
         match self.coarse.take(turn, &mut self.spare) {
-            Taken::One(entry) => self.fine.push(entry.fine(), entry, &mut self.spare),
+            Taken::One(hung) => self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare),
             Taken::List(list) => {
-                for &entry in &list {
-                    self.fine.push(entry.fine(), entry, &mut self.spare);
+                for &hung in &list {
+                    self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare);
                 }
                 self.spare.keep(list);
             }
@@ -204,6 +266,19 @@ mod tests {
         }
         let order: String = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
         assert_eq!(order, "abcde");
+    }
+
+    #[test]
+    fn what_is_scheduled_after_a_question_in_vain_comes_first() {
+        let mut queue = EventQueue::default();
+        for late in [1_000, 10_000_000, 10_000_000_000] {
+            queue.push(Micros(late), "late");
+            assert_eq!(queue.pop_by(Micros(late / 2)), None);
+            queue.push(Micros(late / 2 + 1), "soon");
+            let popped = [queue.pop(), queue.pop(), queue.pop()];
+            let expected = [(late / 2 + 1, "soon"), (late, "late")].map(|(at, e)| (Micros(at), e));
+            assert_eq!(popped, [Some(expected[0]), Some(expected[1]), None]);
+        }
     }
 
     /// Steps of every length, from the same instant to hours ahead, beside a plain heap.

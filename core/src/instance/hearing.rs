@@ -73,9 +73,10 @@ impl Instance {
         self.session_keys.get(&session).map(|key| Seat(key.slot))
     }
 
-    /// Whether a session has an utterance open.
-    pub fn is_speaking(&self, seat: Seat) -> bool {
-        self.ears.0.get(seat.0 as usize).is_some_and(|ear| ear.segmenter.is_open())
+    /// Utterances that a session has begun so far.
+    #[inline]
+    pub fn utterances(&self, seat: Seat) -> u32 {
+        self.ears.0.get(seat.0 as usize).map_or(0, |ear| ear.segmenter.begun())
     }
 
     /// Takes a chunk that only adds to its session's open utterance; tells whether it was one. Any

@@ -7,6 +7,7 @@
 mod across;
 mod endings;
 mod fleet;
+mod foresight;
 mod hearing;
 mod jobs;
 mod link;

@@ -75,6 +75,16 @@ impl Session {
         &self.open_jobs
     }
 
+    /// Reads what a new job of it, or the end of one, will look at.
+    pub(super) fn foresee(&self) -> u32 {
+        let turn = self.lanes.first().and_then(|lane| lane.turns.front());
+        let setup = self.setup.targets().len() as u32;
+        let seen = self.seen.front().map_or(0, |&(index, _)| index);
+        let cut = self.cuts.front().map_or(0, |(cut, _)| cut.index);
+        let job = self.open_jobs.first().map_or(0, |job| job.slot);
+        turn.map_or(0, |&(index, _)| index) ^ setup ^ seen ^ cut ^ job ^ self.admits
+    }
+
     fn expect(&mut self, tgt: Lang, index: u32) {
         let turn = (index, None);
         match self.lanes.iter_mut().find(|lane| lane.tgt == tgt) {

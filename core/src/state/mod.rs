@@ -304,6 +304,14 @@ impl State {
         self.nodes.get(node.num.index()).is_none_or(|node| node.presence.until() <= now)
     }
 
+    /// Reads what the release of a request's slot on a node will look at, for callers that know of it
+    /// beforehand. The number means nothing: whoever uses it makes sure that it has been read.
+    pub fn foresee(&self, node: NodeNum, request: &RequestId) -> u32 {
+        let lease = self.nodes.get(node.index()).and_then(|node| node.leases.front());
+        let answer = self.requests.get(request);
+        lease.map_or(0, |lease| lease.attempt) ^ answer.map_or(0, |answer| answer.attempt)
+    }
+
     /// Whether a registered node's presence is still good.
     pub fn is_live(&self, node: crate::NodeRef) -> bool {
         self.current(node).is_ok()

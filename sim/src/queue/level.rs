@@ -76,6 +76,12 @@ impl<T: Copy> Level<T> {
         list.push(item);
     }
 
+    /// A slot's list.
+    #[inline]
+    pub(super) fn list(&self, slot: u64) -> &[T] {
+        &self.slots[(slot % Self::SLOTS) as usize]
+    }
+
     /// Empties a slot.
     #[inline]
     pub(super) fn take(&mut self, slot: u64, spare: &mut Spare<T>) -> Taken<T> {

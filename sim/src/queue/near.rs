@@ -1,58 +1,42 @@
-//! The slot whose turn it is, in order of time.
+//! The slot whose turn it is: a wheel of single microseconds.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use super::{FINE_BITS, Hung};
 
-use super::Entry;
+/// Microseconds of a slot.
+const SPAN: usize = 1 << FINE_BITS;
 
-/// An event with its place among those of one instant.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ordered<E> {
-    pub(super) entry: Entry<E>,
-    pub(super) order: u64,
-}
+// The first word is looked at, then the second.
+const _: () = assert!(SPAN == 2 * 64);
 
-impl<E> Ordered<E> {
-    // One integer, so that a comparison is an instruction pair.
-    fn key(&self) -> u128 {
-        u128::from(self.entry.at) << 64 | u128::from(self.order)
-    }
-}
+/// No event.
+const NONE: u32 = u32::MAX;
 
-impl<E> PartialEq for Ordered<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Ordered<E> {}
-
-impl<E> PartialOrd for Ordered<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Ordered<E> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-/// A slot's events, and those that were scheduled before its end after it was opened.
+/// A slot's events: those that hung in it when it was opened, and those that are scheduled within
+/// it after that. Those of one microsecond form a chain, in the order in which they came.
 #[derive(Debug)]
 pub(super) struct Near<E> {
-    events: Vec<Entry<E>>,
-    // Offset in the slot and place in `events` as one number each, sorted: what is moved to sort is
-    // small, and what was scheduled first comes first.
-    turns: Vec<u64>,
-    next: usize,
-    late: BinaryHeap<Reverse<Ordered<E>>>,
+    // When the slot begins.
+    start: u64,
+    // Which microseconds have a chain, a bit each.
+    due: [u64; SPAN / 64],
+    // First and last event of each chain.
+    heads: [u32; SPAN],
+    tails: [u32; SPAN],
+    events: Vec<Hung<E>>,
+    // The event after each in its chain.
+    after: Vec<u32>,
 }
 
 impl<E> Default for Near<E> {
     fn default() -> Self {
-        Self { events: Vec::new(), turns: Vec::new(), next: 0, late: BinaryHeap::new() }
+        Self {
+            start: 0,
+            due: [0; SPAN / 64],
+            heads: [NONE; SPAN],
+            tails: [NONE; SPAN],
+            events: Vec::new(),
+            after: Vec::new(),
+        }
     }
 }
 
@@ -60,48 +44,69 @@ impl<E: Copy> Near<E> {
     /// Opens a slot, given its events as they were scheduled; gives back the list of the former one.
     ///
     /// All events of the former slot have been taken.
-    pub(super) fn open(&mut self, slot_bits: u32, events: Vec<Entry<E>>) -> Vec<Entry<E>> {
-        self.turns.clear();
-        self.next = 0;
-        let mask = (1 << slot_bits) - 1;
-        let numbered = (0..).zip(&events);
-        self.turns.extend(numbered.map(|(n, entry): (u64, _)| (entry.at & mask) << 32 | n));
-        if self.turns.len() > 1 {
-            self.turns.sort_unstable();
+    #[inline]
+    pub(super) fn open(&mut self, start: u64, events: Vec<Hung<E>>) -> Vec<Hung<E>> {
+        self.start = start;
+        self.after.clear();
+        self.after.resize(events.len(), NONE);
+        for (place, hung) in (0..).zip(&events) {
+            self.chain(hung.low, place);
         }
         std::mem::replace(&mut self.events, events)
     }
 
+    /// The same with no event, or one that was taken at once.
+    #[inline]
+    pub(super) fn open_empty(&mut self, start: u64) {
+        self.start = start;
+        self.events.clear();
+        self.after.clear();
+    }
+
     /// Adds an event that is due before the end of the slot.
-    pub(super) fn push(&mut self, late: Ordered<E>) {
-        self.late.push(Reverse(late));
+    #[inline]
+    pub(super) fn push(&mut self, late: Hung<E>) {
+        let place = self.events.len() as u32;
+        self.events.push(late);
+        self.after.push(NONE);
+        self.chain(late.low, place);
+    }
+
+    /// Appends an event to the chain of its microsecond.
+    #[inline]
+    fn chain(&mut self, low: u32, place: u32) {
+        let at = low as usize % SPAN;
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if self.due[word] & bit == 0 {
+            self.due[word] |= bit;
+            self.heads[at] = place;
+        } else {
+            self.after[self.tails[at] as usize] = place;
+        }
+        self.tails[at] = place;
     }
 
     /// Whether all its events have been taken.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.next == self.turns.len() && self.late.is_empty()
+        self.due == [0; SPAN / 64]
     }
 
-    /// Takes the next event, if it is due at `last` or before.
+    /// Takes the next event, if there is one and it is due at `last` or before.
     #[inline]
-    pub(super) fn pop_by(&mut self, last: u64) -> Option<Entry<E>> {
-        let late = self.late.peek().map_or(u64::MAX, |Reverse(late)| late.entry.at);
-        match self.of_slot() {
-            // What was in the slot when it was opened had been scheduled before.
-            Some(entry) if entry.at <= late => {
-                (entry.at <= last).then(|| self.next += 1)?;
-                Some(entry)
-            }
-            _ if late <= last => self.late.pop().map(|Reverse(late)| late.entry),
-            _ => None,
+    pub(super) fn pop_by(&mut self, last: u64) -> Option<(u64, E)> {
+        let word = usize::from(self.due[0] == 0);
+        let first = word * 64 + self.due[word].trailing_zeros() as usize;
+        let at = self.start + first as u64;
+        if first >= SPAN || at > last {
+            return None;
         }
-    }
-
-    /// What was in the slot when it was opened and is due next.
-    #[inline]
-    pub(super) fn of_slot(&self) -> Option<Entry<E>> {
-        let turn = *self.turns.get(self.next)?;
-        self.events.get(turn as u32 as usize).copied()
+        let head = &mut self.heads[first];
+        let place = *head as usize;
+        *head = self.after[place];
+        if *head == NONE {
+            self.due[word] &= self.due[word] - 1;
+        }
+        Some((at, self.events[place].event))
     }
 }

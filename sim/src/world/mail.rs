@@ -29,8 +29,10 @@ pub(super) enum Mail {
     Reply(InstanceId, Token, Box<Reply>),
 }
 
-/// Audio on its way to an instance: most of all messages, so it travels apart and light.
+/// Audio on its way to an instance: most of all messages, so it travels apart and light,
+/// in a cache line of its own.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Audio {
     /// The instance, and where it runs.
     pub(super) to: InstanceId,

@@ -5,6 +5,7 @@ mod costs;
 mod crash_points;
 mod faults;
 mod finals;
+mod foresight;
 mod mail;
 mod nodes;
 mod open;
@@ -16,7 +17,6 @@ mod traced;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use lingua_core::{
@@ -225,6 +225,7 @@ impl World {
     pub(crate) fn run(&mut self, progress: &mut dyn Progress) -> Result<(), SimError> {
         let quiet_until = self.end + self.quiet_span();
         let mut steps = 0u32;
+        let mut turn = self.queue.turn();
         while self.broken.is_none() && self.void.is_none() {
             let beat_at = self.heartbeats.peek().map_or(Micros::NEVER, |&Reverse((at, ..))| at);
             let next = self.queue.pop_by(beat_at);
@@ -233,10 +234,18 @@ impl World {
                 break;
             }
             self.now = at;
-            if let Some((_, event)) = next {
+            if self.queue.turn() != turn {
+                turn = self.queue.turn();
                 self.look_ahead();
+            }
+            if let Some((_, event)) = next {
                 self.digest.event(at, event.kind(), event.subject());
-                self.happen(event)?;
+                match event {
+                    // Nearly all are of these two kinds.
+                    Event::Talk(talker, life) => self.talk(talker, life),
+                    Event::Chunk(letter) => self.open_audio(letter),
+                    event => self.happen(event)?,
+                }
             } else {
                 self.beat();
             }
@@ -247,21 +256,6 @@ impl World {
         }
         self.settle();
         Ok(())
-    }
-
-    /// Touches what the event after this one will need, so that it is on its way from memory: of
-    /// ten thousand clients hardly one is in a near cache.
-    #[inline]
-    fn look_ahead(&self) {
-        let Some(event) = self.queue.upcoming() else { return };
-        // No branch on the kind, which nobody could foretell: else the first of each is touched.
-        let talker = if let Event::Talk(at, _) = event { at } else { 0 };
-        let letter = if let Event::Chunk(letter) = event { letter } else { 0 };
-        black_box(self.talkers.get(talker as usize).map(Talker::is_gone));
-        if let Some(audio) = self.audio.peek(letter) {
-            let instance = self.servers[usize::from(audio.server)].instance();
-            black_box(audio.seat.map(|seat| instance.is_speaking(seat)));
-        }
     }
 
     fn happen(&mut self, event: Event) -> Result<(), SimError> {

@@ -72,6 +72,11 @@ impl Talker {
         self.doing == Doing::Gone
     }
 
+    /// How many sockets it has had.
+    pub(super) fn life(&self) -> u32 {
+        self.life
+    }
+
     /// When a message to it that comes then is heard: never before an earlier one.
     pub(super) fn in_turn(&mut self, arrives: Micros) -> Micros {
         let clear = &mut self.apart.down_clear;

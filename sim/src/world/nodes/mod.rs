@@ -102,6 +102,12 @@ impl Node {
         (self.works.len() + self.queued.len()) as u32
     }
 
+    /// Reads what a job that comes or ends will look at.
+    pub(super) fn foresee(&self) -> u32 {
+        let work = self.works.first().map_or(0, |work| work.id);
+        work ^ self.life ^ self.max_jobs ^ self.down_clear.0 as u32
+    }
+
     /// More jobs than this are oversold: a lower maximum counts once the scheduler can know it.
     fn jobs_allowed(&self) -> u32 {
         self.max_jobs.max(self.max_jobs_told)
