@@ -76,7 +76,14 @@ pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<S
         }
         let linear = rate / (alone * f64::from(instances)).max(1e-9);
         let nodes = loaded.scenario.nodes.iter().map(|group| group.count).sum();
-        table.row(row((store, mix, instances), found, linear, nodes));
+        let plural = if instances == 1 { "" } else { "s" };
+        let hottest = format!("hottest key of {}, {instances} instance{plural}", STORES[store].0);
+        let hottest = match measured.figure("C", &hottest) {
+            Some(measured) if mix == 0 => measured,
+            Some(_) => "as all new",
+            None => "live server",
+        };
+        table.row(row((store, mix, instances), found, linear, nodes, hottest));
     }
     let last = |at: usize| found.get(at).map_or_else(String::new, |f| decimal(per_second(&f.run)));
     let single = last(0);
@@ -89,9 +96,10 @@ pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<S
          sessions.0.count=K`. A dying instance is \
          one of them, for half a second of two; its share is that of the jobs failed. The two \
          snapshot delays are each run for 15 s. Needless \
-         refusals are those made while a fitting node was free. The hottest key's share is filled \
-         by the live server with Redis. Inputs: all costs assumed. Measured rows: all instances, \
-         Redis and the load generator share the machine.\n{}\n{}",
+         refusals are those made while a fitting node was free. The hottest key is that of the \
+         live server on Redis, its share that of all touches of keys, inside scripts too. Inputs: \
+         all costs assumed. Measured rows: all instances, Redis and the load generator share the \
+         machine.\n{}\n{}",
         table.to_markdown(),
         percent(PRECISION),
         measured.below("C"),
@@ -104,6 +112,7 @@ fn row(
     found: &Found,
     linear: f64,
     nodes: u32,
+    hottest: &str,
 ) -> Vec<Cell> {
     let Found { sessions, run, aged, crashed } = found;
     let p99 = |run: &Run| decimal(run.latency_ms.dispatch_net.p99);
@@ -121,7 +130,7 @@ fn row(
         p99(run),
         decimal(run.store.ops_per_s),
         decimal(run.store.ops_per_job),
-        "live server".to_owned(),
+        hottest.to_owned(),
         format!("{} / {}", p99(&aged[0]), p99(&aged[1])),
         run.oversold.assignments.to_string(),
         share(needless, run),
