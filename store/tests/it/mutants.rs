@@ -41,7 +41,7 @@ const CHANGES: [(&str, &str); 15] = [
 ];
 
 /// Files that a layout loads but never calls: (on a Cluster, file).
-const NOT_OF_LAYOUT: [(bool, &str); 14] = [
+const NOT_OF_LAYOUT: [(bool, &str); 15] = [
     (false, "enrol.lua"),
     (false, "seat.lua"),
     (false, "list.lua"),
@@ -56,6 +56,7 @@ const NOT_OF_LAYOUT: [(bool, &str); 14] = [
     (false, "lib/intent.lua"),
     (true, "register.lua"),
     (true, "dispatch.lua"),
+    (true, "dispatch_at_once.lua"),
 ];
 
 /// What the board of duties is made of; its cases are others.
