@@ -61,10 +61,13 @@ pub enum Step {
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
+    /// How a node's record tells its state.
     Record,
-    /// The common case, where one server holds all homes.
+    /// The common dispatch, decided before any function is made.
     DispatchAtOnce,
+    /// The common release likewise, where one server holds all homes.
     ReleaseAtOnce,
+    /// Numbers, and keys that do not hold what they should.
     Base,
     Caps,
     Node,
