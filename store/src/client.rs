@@ -281,7 +281,10 @@ impl Store {
         self.send(&claim, "SET").await?;
         let mut look = redis::cmd("GET");
         look.arg(keys::RULES);
-        let stored = text(self.send(&look, "GET").await?, "GET")?;
+        let stored = match self.send(&look, "GET").await {
+            Err(StoreError::Script { .. }) => format!("no text at {}", keys::RULES),
+            found => text(found?, "GET")?,
+        };
         if stored == ours { Ok(()) } else { Err(StoreError::OtherRules { stored, ours }) }
     }
 }

@@ -25,7 +25,7 @@ pub enum StoreError {
     /// The store is used under other rules.
     #[error(
         "the store holds `{stored}`, this instance runs `{ours}`: give all instances the same \
-         rules, or a store of their own"
+         version and rules, or a store of their own"
     )]
     OtherRules {
         /// The rules in the store.

@@ -76,12 +76,17 @@ async fn a_store_under_other_rules_or_of_an_older_schema() {
         let error = refusal(servers.config(&other)).await;
         assert!(matches!(error, StoreError::OtherRules { .. }), "{error}");
         let old = "schema 0, one server, pool_rule asr-x-tts, shard_size 100";
-        for connection in &mut servers.connections {
-            // Only the server that has the slot takes it.
-            let _ = cmd("SET").arg(lingua_store::keys::RULES).arg(old).exec(connection);
+        let rules = lingua_store::keys::RULES;
+        for (verb, held, told) in [("SET", old, old), ("SADD", "foreign", rules)] {
+            for connection in &mut servers.connections {
+                // Only the server that has the slot takes it.
+                let _ = cmd("DEL").arg(rules).exec(connection);
+                let _ = cmd(verb).arg(rules).arg(held).exec(connection);
+            }
+            let error = refusal(servers.config(&StateConfig::default())).await;
+            assert!(matches!(error, StoreError::OtherRules { .. }), "{error}");
+            assert!(error.to_string().contains(told), "{error}");
         }
-        let error = refusal(servers.config(&StateConfig::default())).await;
-        assert!(error.to_string().contains("schema 0"), "{error}");
     }
 }
 
