@@ -135,6 +135,10 @@ impl Hub {
                         return;
                     }
                     self.allow_for_lag();
+                    // What nodes said before is known before: a slot that they freed is free.
+                    while events.len() < BATCH && let Ok(event) = inbox.try_recv() {
+                        events.push(event);
+                    }
                 }
                 () = some(&mut replies, &mut replied) => {
                     for reply in replied.drain(..) {

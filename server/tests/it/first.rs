@@ -152,3 +152,19 @@ async fn a_whole_utterance_makes_one_job_however_often_it_is_sent() {
     assert_eq!(next.utterance_index, 0, "the chunk path counts for itself");
     assert!(next.is_manual_cut);
 }
+
+#[tokio::test]
+async fn what_a_node_said_is_known_before_what_is_spoken_later() {
+    let url = server().await;
+    for _ in 0..200 {
+        let mut node = Node::register(&url, "n1", "zh", "en", 1).await;
+        let mut client = Client::open(&url, "zh", "en").await;
+        client.say_whole(0).await;
+        let job = tokio::select! {
+            job = node.job() => job,
+            (code, _) = client.error() => panic!("{code} though the node has reported"),
+        };
+        node.answer(&job, "heard").await;
+        assert_eq!(client.translation().await.0, "heard");
+    }
+}
