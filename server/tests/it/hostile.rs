@@ -129,7 +129,7 @@ async fn half_open_nodes_are_closed_and_their_jobs_done_elsewhere() {
     assert_eq!(client.translation().await.0, "done");
     assert_eq!(served.await.unwrap().0, 2);
     for mut node in silent {
-        assert_eq!(node.closed().await, Some(4003));
+        assert_eq!(node.closed_silently().await, Some(4003));
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use lingua_protocol::Base64;
 use lingua_server::{Config, serve};
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
@@ -154,6 +155,28 @@ impl Socket {
                 Some(Ok(_)) => {}
             }
         }
+    }
+
+    /// Like [`Socket::closed`], of a peer that answers no ping: where the connection is gone, to
+    /// answer one would end the reading before the code.
+    pub(crate) async fn closed_silently(&mut self) -> Option<u16> {
+        let mut bytes = Vec::new();
+        let end = self.stream().read_to_end(&mut bytes);
+        tokio::time::timeout(PATIENCE, end).await.expect("no end came").unwrap();
+        let mut rest = bytes.as_slice();
+        // Frames of a server are not masked; 126 says that a longer length follows.
+        while let &[head, len, ref tail @ ..] = rest {
+            let (len, tail) = match (len, tail) {
+                (126, &[high, low, ref tail @ ..]) => (u16::from_be_bytes([high, low]), tail),
+                _ => (len.into(), tail),
+            };
+            let (payload, next) = tail.split_at_checked(len.into())?;
+            if head == 0x88 {
+                return payload.first_chunk().map(|&code| u16::from_be_bytes(code));
+            }
+            rest = next;
+        }
+        None
     }
 
     /// The next text; absent when the socket is closed.

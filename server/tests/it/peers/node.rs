@@ -55,6 +55,10 @@ impl Node {
         self.socket.closed().await
     }
 
+    pub(crate) async fn closed_silently(&mut self) -> Option<u16> {
+        self.socket.closed_silently().await
+    }
+
     /// A heartbeat, with what it says of its services.
     pub(crate) async fn beat(&mut self, running: u32, cpu: f32, services: &str) {
         let beat = format!(
