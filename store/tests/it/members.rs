@@ -121,6 +121,35 @@ async fn headers_stay_until_they_are_dealt_with() {
 }
 
 #[tokio::test]
+async fn what_was_not_acknowledged_comes_again() {
+    on_both(async |servers, store| {
+        let to = InstanceId(7);
+        let mut inbox = store.open_inbox(to).await.unwrap();
+        for header in ["a", "b"] {
+            store.post(to, header).await.unwrap();
+        }
+        assert!(inbox.read().await.unwrap().is_empty(), "none was read before");
+        let entries = inbox.read().await.unwrap();
+        let read: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+        let mut writable = |replicas: &str| {
+            for connection in &mut servers.connections {
+                let mut set = cmd("CONFIG");
+                set.arg("SET").arg("min-replicas-to-write").arg(replicas);
+                set.exec(connection).unwrap();
+            }
+        };
+        writable("9");
+        inbox.acks().done(&read).await.unwrap_err();
+        writable("0");
+        assert_eq!(inbox.read().await.unwrap(), entries);
+        inbox.acks().done(&read).await.unwrap();
+        assert!(inbox.read().await.unwrap().is_empty(), "these are dealt with");
+        assert!(store.left_by(to).await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_full_inbox_drops_nothing() {
     on_both(async |_, store| {
         let to = InstanceId(7);

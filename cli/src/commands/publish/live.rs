@@ -25,7 +25,10 @@ impl Measured {
             return Err(wrong(format!("the columns must be {}", COLUMNS.join(","))));
         }
         let rows: Result<_, _> = reader.records().collect();
-        Ok(Self(rows.map_err(|error| wrong(error.to_string()))?))
+        Ok(Self(rows.map_err(|error| {
+            let columns = COLUMNS.join(",");
+            wrong(format!("{error}: a row is {columns}, in quotes where one holds a comma"))
+        })?))
     }
 
     fn of<'a>(&'a self, letter: &'a str) -> impl Iterator<Item = &'a csv::StringRecord> {
