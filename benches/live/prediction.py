@@ -56,9 +56,17 @@ def agree(instances):
     return said.returncode == 0
 
 
+def instances(text):
+    """A number of instances that one machine takes."""
+    count = int(text)
+    if not 1 <= count <= 8:
+        raise argparse.ArgumentTypeError(f"{count} is not from 1 to 8")
+    return count
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("instances", nargs="*", type=int, choices=range(1, 9), metavar="N",
+    parser.add_argument("instances", nargs="*", type=instances, metavar="N",
                         help="how many instances, 1 to 8 (default: 1 2 4)")
     counts = parser.parse_args().instances or [1, 2, 4]
     calibrate()
