@@ -282,7 +282,9 @@ impl Store {
         let mut look = redis::cmd("GET");
         look.arg(keys::RULES);
         let stored = match self.send(&look, "GET").await {
-            Err(StoreError::Script { .. }) => format!("no text at {}", keys::RULES),
+            Err(StoreError::Script { why, .. }) if why.contains("WRONGTYPE") => {
+                format!("no text at {}", keys::RULES)
+            }
             found => text(found?, "GET")?,
         };
         if stored == ours { Ok(()) } else { Err(StoreError::OtherRules { stored, ours }) }
