@@ -1,7 +1,9 @@
 //! `lingua calibrate`: the costs of a running scheduler as a scenario's `[costs]`.
 
+use std::path::PathBuf;
+
 use lingua_loadgen::Target;
-use lingua_loadgen::calibrate::{Calibration, calibrate};
+use lingua_loadgen::calibrate::{Calibration, Latency, calibrate};
 
 use crate::args::Calibrate;
 use crate::commands::target::{elsewhere, own_server};
@@ -22,11 +24,14 @@ pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
     let place = args.target.as_deref().unwrap_or("a server of its own");
     tell(&format!("measuring {place}, about a minute"));
     let found = calibrate(&target)?;
-    let latencies = args.out.with_extension("node-latency.csv");
-    let name = latencies.file_name().unwrap_or_default().to_string_lossy();
-    let text = block(&found, place, &name);
+    let beside = |latency: &Latency| {
+        args.out.with_extension(format!("{}.csv", latency.field.name.replace('_', "-")))
+    };
+    let latencies: Vec<PathBuf> = found.latencies.iter().map(beside).collect();
+    let text = block(&found, place, &latencies);
     print(&text)?;
-    for (file, text) in [(&latencies, csv(&found)), (&args.out, text)] {
+    let values = latencies.iter().zip(&found.latencies).map(|(file, found)| (file, csv(found)));
+    for (file, text) in values.chain([(&args.out, text)]) {
         std::fs::write(file, text)
             .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     }
@@ -40,32 +45,33 @@ fn check_remote(url: &str, allowed: bool) -> Result<(), Failure> {
     let Some(address) = elsewhere(url)?.filter(|_| !allowed) else { return Ok(()) };
     Err(Failure::Usage(format!(
         "--target {url}: {address} is not this machine, and a calibration keeps a scheduler fully busy for some \
-         seconds, with 220 nodes and 120 sessions of languages that nobody speaks; add \
+         seconds, with 220 nodes and 200 sessions of languages that nobody speaks; add \
          --allow-remote if it may"
     )))
 }
 
-/// The latencies to a node, in the form of an empirical distribution.
-fn csv(found: &Calibration) -> String {
+/// A latency in the form of an empirical distribution.
+fn csv(latency: &Latency) -> String {
     let mut text = "seconds\n".to_owned();
-    for latency in &found.node_latency {
-        text.push_str(&format!("{:.9}\n", latency.secs_f64()));
+    for value in &latency.values {
+        text.push_str(&format!("{:.9}\n", value.secs_f64()));
     }
     text
 }
 
-/// The figures as a file that `--costs` reads.
-fn block(found: &Calibration, place: &str, latencies: &str) -> String {
+/// The figures as a file that `--costs` reads; the latencies are in files beside it.
+fn block(found: &Calibration, place: &str, latencies: &[PathBuf]) -> String {
     let mut text = format!(
         "# Measured by lingua calibrate: {place}, on {}.\n[costs]\nbasis = \"measured\"\n",
         machine::processor()
     );
     let values = found.costs.fields();
     let value = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    text.push_str(&format!(
-        "node_latency = {{ empirical = \"{latencies}\" }} # what else lies between a whole utterance \
-         and its node\n"
-    ));
+    for (file, latency) in latencies.iter().zip(&found.latencies) {
+        let (name, note) = (latency.field.name, &latency.field.note);
+        let file = file.file_name().unwrap_or_default().to_string_lossy();
+        text.push_str(&format!("{name} = {{ empirical = \"{file}\" }} # {note}\n"));
+    }
     let within = WITHIN_DISPATCH.map(|name| (name, "part of dispatch"));
     let measured = found.fields.iter().map(|field| (field.name, field.note.as_str()));
     for (name, note) in measured.chain(within) {

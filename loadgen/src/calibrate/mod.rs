@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::socket::ConnectError;
 use crate::target::Address;
 use crate::{LoadError, Options, Target, Unwatched, run};
-use fit::{lateness, points};
+use fit::{POINTS, halves, lateness, points, rest};
 use peers::Peer;
 use store::Steps;
 
@@ -27,8 +27,9 @@ use store::Steps;
 const PINGS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A scheduler's own figures are not older.
-const SNAPSHOT: Duration = Duration::from_secs(6);
+/// Where the steps at the store are read in the run of whole utterances. A scheduler's figures are
+/// up to five seconds old, and neither the opening of its sockets nor their end belongs in them.
+const STEADY: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(21)];
 
 /// Bare jobs: from the message to the node, no timer in between.
 const WHOLE: &str = r#"
@@ -43,7 +44,7 @@ max_jobs = 8
 service_time = "100ms"
 [[arrivals]]
 pair = "qac:qad"
-rate = "60/s"
+rate = "200/s"
 "#;
 
 /// Talkers who end each utterance themselves: the hangover's timer lies on the way.
@@ -58,7 +59,7 @@ tts = ["qaf"]
 max_jobs = 8
 service_time = "100ms"
 [[sessions]]
-count = 60
+count = 200
 pair = "qae:qaf"
 utterance = "500ms"
 gap = { exponential = "500ms" }
@@ -129,13 +130,22 @@ pub struct Field {
     pub note: String,
 }
 
+/// A latency as it was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latency {
+    /// How it was measured.
+    pub field: Field,
+    /// Equally likely values, sorted.
+    pub values: Vec<Dur>,
+}
+
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// All figures but the latency to a node; those that no field names are zero.
+    /// All figures but the latencies below; those that no field names are zero.
     pub costs: Costs,
-    /// What else lies between a whole utterance and its node: equally likely values, sorted.
-    pub node_latency: Vec<Dur>,
+    /// The latencies that no formula fits.
+    pub latencies: Vec<Latency>,
     /// The fields that were measured, in their order.
     pub fields: Vec<Field>,
 }
@@ -166,29 +176,37 @@ async fn measure(
     process: Option<Process>,
 ) -> Result<Calibration, CalibrateError> {
     let round_trip = round_trip(address).await?;
-    let before = Steps::at(address).await;
-    let whole = dispatches(address, WHOLE).await?;
-    let steps = match before {
-        Some(before) => {
-            // Its figures are made now and then.
-            sleep(SNAPSHOT).await;
-            Steps::at(address).await.and_then(|after| after.since(before))
-        }
-        None => None,
-    };
+    let (whole, steps) = tokio::join!(dispatches(address, WHOLE), steady_steps(address));
+    let whole = whole?;
     let cut = dispatches(address, CUT).await?;
     let bursts = bursts::measure(address, process).await?;
 
     let nanos = |time: Duration| time.as_nanos() as f64;
     let dur = |each: Each| Dur::from_nanos_f64(nanos(each.time));
     let to_instance = round_trip.value_at_quantile(0.5) as f64 / 2.0;
-    let step = steps.map_or(0.0, |(mean, _)| nanos(mean));
-    let fixed = to_instance + nanos(bursts.dispatch.time) + step;
-    let node_latency = points(&whole, fixed).into_iter().map(Dur::from_nanos_f64).collect();
+    let from_instance = points(&whole, to_instance + nanos(bursts.dispatch.time));
+    let latency = |name, note: String, values: Vec<f64>| Latency {
+        field: Field { name, note },
+        values: values.into_iter().map(Dur::from_nanos_f64).collect(),
+    };
+    let to_node = |values| {
+        let note = "what else lies between a whole utterance and its node";
+        latency("node_latency", note.to_owned(), values)
+    };
+    let latencies = match steps {
+        Some((steps, count)) => {
+            let note = format!("half a step at the store, its own time included, {count} steps");
+            vec![
+                to_node(rest(&from_instance, &steps)),
+                latency("store_latency", note, halves(&steps)),
+            ]
+        }
+        None => vec![to_node(from_instance)],
+    };
     let timer_lateness = lateness(&points(&whole, 0.0), &cut);
     let by = if process.is_some() { "processor time" } else { "time on the clock" };
     let of = |name, each: Each| Field { name, note: format!("{by}, {} messages", each.count) };
-    let mut fields = vec![
+    let fields = vec![
         of("dispatch", bursts.dispatch),
         of("heartbeat", bursts.heartbeat),
         of("register", bursts.register),
@@ -201,10 +219,6 @@ async fn measure(
             note: format!("by which manual cuts are later than that, {} jobs", cut.len()),
         },
     ];
-    if let Some((_, count)) = steps {
-        let note = format!("half a step at the store, its own time included, mean of {count}");
-        fields.push(Field { name: "store_latency", note });
-    }
     let costs = Costs {
         basis: Basis::Measured,
         dispatch: dur(bursts.dispatch),
@@ -215,10 +229,9 @@ async fn measure(
         kib: dur(bursts.kib),
         session_latency: Dist::Constant(Dur::from_nanos_f64(to_instance)),
         timer_lateness,
-        store_latency: Dist::Constant(Dur::from_nanos_f64(step / 2.0)),
         ..Costs::default()
     };
-    Ok(Calibration { costs, node_latency, fields })
+    Ok(Calibration { costs, latencies, fields })
 }
 
 async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError> {
@@ -232,6 +245,15 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
     }
     session.close().await;
     Ok(times)
+}
+
+/// Times of steps at the store while a run is steady, and how many there were.
+async fn steady_steps(address: &Address) -> Option<(Vec<f64>, u64)> {
+    let [begin, end] = STEADY;
+    sleep(begin).await;
+    let before = Steps::at(address).await?;
+    sleep(end - begin).await;
+    Steps::at(address).await?.since(&before, POINTS)
 }
 
 /// The dispatch latencies of a small run, hangover taken off.
