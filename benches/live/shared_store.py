@@ -12,6 +12,7 @@ from house import LINGUA, REDIS, ROOT, House, ask
 OUT = ROOT / "out/measure-redis"
 RATE = "scenarios/live/rate.toml"
 LIGHT = "scenarios/live/light.toml"
+PAIRS = "scenarios/live/instances.toml"
 # Speakers of one utterance in 10 s of their own time, ten times as fast: about one a second each.
 PLAN = ["--speed", "10", "--set", "duration=16s", "--set", "warmup=4s", "--set", "nodes.0.count=100",
         "--set", "sessions.0.gap.exponential=7s"]
@@ -19,13 +20,21 @@ PLAN = ["--speed", "10", "--set", "duration=16s", "--set", "warmup=4s", "--set",
 LOW, HIGH, STEPS = 100, 3100, 5
 P99_MS, REFUSED = 100, 0.001
 
+# Speakers of half an utterance a second; 30 % of it comes after a reconnection, or after a switch of
+# the language.
+TOUCHES = ["--set", "duration=20s", "--set", "warmup=5s", "--set", "sessions.0.count=200",
+           "--set", "sessions.0.gap.exponential=1s"]
+MIXES = [("", []), (", 30 % reconnects", ["--set", 'sessions.0.reconnect="9/m"']),
+         (", 30 % language switches", ["--set", 'sessions.0.switch_language="9/m"'])]
+
 # Instances of each row, and whether the store is a Cluster. A Cluster with many instances is too much
 # for two cores to search; how often each key is touched does not hang on their speed.
 ROWS = [(f"{store}, {n} instance{'s' if n > 1 else ''}", n, cluster)
         for store, cluster in (("Redis single", False), ("Cluster of 3", True))
         for n in (1, 2, 3, 5, 8)]
 SEARCHES = [row for row in ROWS if not row[2] or row[1] in (1, 3)]
-HOTTEST = [(f"hottest key of {name}", n, cluster) for name, n, cluster in ROWS]
+HOTTEST = [(f"hottest key of {name}{mix}", n, cluster, more)
+           for mix, more in MIXES for name, n, cluster in ROWS]
 LIGHTS = ["dispatch mean < 5 ms, Redis", "reserve < 2 ms, Redis", "Redis about 5,000 ops/s, Redis",
           "about 100 MB per 1,000 nodes, Redis"]
 COSTS = [("register < 10 ms, Redis", "register"), ("heartbeat < 3 ms, Redis", "heartbeat")]
@@ -96,7 +105,7 @@ def search(ports, instances, cluster):
     return said, f"{' '.join(PLAN)} --set sessions.0.count={low}"
 
 
-def hottest(ports, instances, cluster):
+def hottest(ports, instances, cluster, mix):
     """The key that is touched most often, and its share of all touches, scripts included."""
     house = House(OUT, ports, instances, cluster)
     touches = collections.Counter()
@@ -107,7 +116,7 @@ def hottest(ports, instances, cluster):
         logs = [house.out / f"monitor-{port}" for port in primaries]
         monitors = [subprocess.Popen(["redis-cli", "-p", str(port), "MONITOR"], stdout=open(log, "wb"))
                     for port, log in zip(primaries, logs)]
-        run(house, LIGHT, "--set", "duration=20s", "--set", "warmup=5s")
+        run(house, PAIRS, *TOUCHES, *mix)
         for monitor in monitors:
             monitor.kill()
             monitor.wait()
@@ -197,10 +206,11 @@ def figures(wanted, ports, micros):
         if wanted in figure:
             said, command = search(ports, instances, cluster)
             yield ("C", figure), (said, f"lingua load {RATE} --target … {command}")
-    for figure, instances, cluster in HOTTEST:
+    for figure, instances, cluster, mix in HOTTEST:
         if wanted in figure:
-            yield ("C", figure), (hottest(ports, instances, cluster),
-                                  f"redis-cli MONITOR beside lingua load {LIGHT} --target …")
+            command = " ".join([PAIRS, "--target …", *TOUCHES, *mix])
+            yield ("C", figure), (hottest(ports, instances, cluster, mix),
+                                  f"redis-cli MONITOR beside lingua load {command}")
     if wanted in "commands to Redis per job":
         yield ("C", "commands to Redis per job"), (per_job(ports), f"lingua load {LIGHT} --target …")
     if any(wanted in figure for figure in LIGHTS):

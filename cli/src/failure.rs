@@ -57,6 +57,7 @@ pub(crate) enum Failure {
     /// Duties that cannot be planned.
     #[error("error: {0}")]
     Plan(#[from] lingua_core::claim::PlanError),
+    #[cfg(feature = "live")]
     /// A run over real sockets could not begin.
     #[error("error: {0}")]
     Load(lingua_loadgen::LoadError),
@@ -66,21 +67,27 @@ pub(crate) enum Failure {
     /// A prediction that cannot be held against a measurement.
     #[error("error: {0}")]
     Prediction(#[from] lingua_reports::prediction::PredictionError),
+    #[cfg(feature = "live")]
     /// A scheduler that cannot be measured.
     #[error("error: {0}")]
     Calibrate(#[from] lingua_loadgen::calibrate::CalibrateError),
+    #[cfg(feature = "live")]
     /// The server ended.
     #[error("error: {0}")]
     Serve(#[from] lingua_server::ServeError),
+    #[cfg(feature = "live")]
     /// An operator got no answer from the store.
     #[error("error: {0}")]
     Operator(#[from] lingua_server::operator::OperatorError),
+    #[cfg(feature = "live")]
     /// An address that names no scheduler.
     #[error("error: {0}")]
     Target(#[from] lingua_loadgen::TargetError),
+    #[cfg(feature = "live")]
     /// No scheduler of our own could be started.
     #[error("error: {0}")]
     Child(#[from] lingua_loadgen::ChildError),
+    #[cfg(feature = "live")]
     /// There is no scheduler to measure.
     #[error("error: {0}")]
     Unreachable(#[from] lingua_loadgen::probe::Unreachable),
@@ -92,6 +99,7 @@ pub(crate) enum Failure {
     BrokenPipe,
 }
 
+#[cfg(feature = "live")]
 impl From<lingua_loadgen::LoadError> for Failure {
     fn from(error: lingua_loadgen::LoadError) -> Self {
         match error {
@@ -115,6 +123,7 @@ impl From<lingua_sim::SimError> for Failure {
 impl Failure {
     pub(crate) fn code(&self) -> Code {
         match self {
+            #[cfg(feature = "live")]
             Self::Unreachable(_) => Code::Void,
             _ => Code::BadInput,
         }

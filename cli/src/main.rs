@@ -3,9 +3,9 @@
 mod args;
 mod commands;
 mod failure;
-mod live;
 mod machine;
 mod progress;
+#[cfg(feature = "live")]
 mod settings;
 mod trace;
 mod variants;
@@ -21,7 +21,6 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Sim(args) => commands::sim::run(&args),
-        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Capacity(args) => commands::capacity::run(&args),
         Command::Pools(args) => commands::pools::run(&args),
         Command::Check(args) => commands::check::run(&args),
@@ -33,10 +32,14 @@ fn main() -> ExitCode {
         Command::Theory(args) => commands::theory::run(&args),
         Command::ClaimPlan(args) => commands::claim_plan::run(&args),
         Command::Import(args) => commands::import::run(&args),
-        Command::Load(args) => commands::load::run(&args),
-        Command::Serve(args) => commands::serve::run(&args),
-        Command::Redis(args) => commands::redis::run(&args),
-        Command::Probe(args) => commands::probe::run(&args),
+        #[cfg(feature = "live")]
+        Command::Live(command) => commands::live::run(command),
+        #[cfg(not(feature = "live"))]
+        Command::NotBuilt(words) => Err(Failure::Usage(format!(
+            "no command `{}` in this build, which only simulates: `lingua --help` lists them, \
+             `cargo build --release` builds all",
+            words.first().map_or("", String::as_str)
+        ))),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };
     match result {

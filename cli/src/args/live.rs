@@ -2,9 +2,58 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use crate::args::File;
+use crate::args::{File, Redis};
+use crate::settings::Flags;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LiveCommand {
+    /// Measure what a scheduler's work costs, for the simulation.
+    Calibrate(Calibrate),
+    /// Run a scenario over real sockets against a scheduler and judge it from outside.
+    Load(Load),
+    /// Run the scheduler: WebSockets for nodes and clients, state in this process.
+    ///
+    /// Dashboard at /dashboard, metrics for Prometheus at /metrics, liveness at /health, readiness
+    /// at /ready. SIGTERM drains: nothing new is admitted, what is under way is finished.
+    ///
+    /// A value may stand in a flag, in the environment, in the file of --config: the first of them
+    /// counts. Secrets are files, never values.
+    Serve(Serve),
+    /// Look after the Redis that several schedulers share.
+    Redis(Redis),
+    /// See from outside whether a scheduler shows what any Lingua scheduler must.
+    Probe(Probe),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Serve {
+    /// Scenario whose [scheduler] section gives the rules; absent: the defaults.
+    pub(crate) file: Option<PathBuf>,
+    /// Change one value, e.g. --set scheduler.policy=power-of-d.
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
+    pub(crate) overrides: Vec<String>,
+    /// Settings (TOML, `key = value`): any flag below without its hyphens, such as max_jobs = 4.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Calibrate {
+    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
+    /// read where it runs on this machine, else time on the clock stands for it.
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Option<String>,
+    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_remote: bool,
+    /// File to write.
+    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
+    pub(crate) out: PathBuf,
+}
 
 /// Opens a few nodes and sessions of its own, under private language codes, and judges what they
 /// hear. Takes about two minutes.

@@ -1,6 +1,8 @@
 //! The command line.
 
+#[cfg(feature = "live")]
 mod live;
+#[cfg(feature = "live")]
 mod redis;
 
 use std::path::PathBuf;
@@ -11,10 +13,16 @@ use lingua_scenarios::{Loaded, Scenario, costs_of};
 use lingua_sim::TRACE_EVENTS_MAX;
 
 use crate::failure::Failure;
-use crate::settings::Flags;
 
-pub(crate) use live::{Audio, Load, Probe, Profile};
+#[cfg(feature = "live")]
+pub(crate) use live::{Audio, Calibrate, LiveCommand, Load, Probe, Profile, Serve};
+#[cfg(feature = "live")]
 pub(crate) use redis::{Redis, RedisCommand};
+
+/// What a build without the feature says.
+#[cfg(not(feature = "live"))]
+const SIMULATES_ONLY: &str = "This build only simulates; one without --no-default-features also \
+    has serve, load, probe, calibrate and redis.";
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
 ///
@@ -24,6 +32,7 @@ pub(crate) use redis::{Redis, RedisCommand};
 /// 5 a promised invariant broke.
 #[derive(Debug, Parser)]
 #[command(name = "lingua", version, max_term_width = 100)]
+#[cfg_attr(not(feature = "live"), command(after_help = SIMULATES_ONLY))]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -35,8 +44,6 @@ pub(crate) enum Command {
     Sim(Sim),
     /// Search the largest rate that meets a scenario's expectations, or the fewest nodes.
     Capacity(Capacity),
-    /// Measure what a scheduler's work costs, for the simulation.
-    Calibrate(Calibrate),
     /// Show the pools of a scenario: pairs, shards, keys, bias.
     Pools(File),
     /// Check a scenario file without running it.
@@ -58,20 +65,12 @@ pub(crate) enum Command {
     ClaimPlan(ClaimPlan),
     /// Turn a recorded wire exchange into CSV files and a scenario.
     Import(Import),
-    /// Run a scenario over real sockets against a scheduler and judge it from outside.
-    Load(Load),
-    /// Run the scheduler: WebSockets for nodes and clients, state in this process.
-    ///
-    /// Dashboard at /dashboard, metrics for Prometheus at /metrics, liveness at /health, readiness
-    /// at /ready. SIGTERM drains: nothing new is admitted, what is under way is finished.
-    ///
-    /// A value may stand in a flag, in the environment, in the file of --config: the first of them
-    /// counts. Secrets are files, never values.
-    Serve(Serve),
-    /// Look after the Redis that several schedulers share.
-    Redis(Redis),
-    /// See from outside whether a scheduler shows what any Lingua scheduler must.
-    Probe(Probe),
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    Live(LiveCommand),
+    #[cfg(not(feature = "live"))]
+    #[command(external_subcommand)]
+    NotBuilt(Vec<String>),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
@@ -117,20 +116,6 @@ impl File {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Serve {
-    /// Scenario whose [scheduler] section gives the rules; absent: the defaults.
-    pub(crate) file: Option<PathBuf>,
-    /// Change one value, e.g. --set scheduler.policy=power-of-d.
-    #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
-    pub(crate) overrides: Vec<String>,
-    /// Settings (TOML, `key = value`): any flag below without its hyphens, such as max_jobs = 4.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-#[derive(Debug, ClapArgs)]
 pub(crate) struct Sim {
     #[command(flatten)]
     pub(crate) file: File,
@@ -171,11 +156,14 @@ pub(crate) struct Capacity {
     pub(crate) file: File,
     /// Fewest nodes and instances for so much, e.g. --need sessions=1000, with the largest node
     /// and one instance dead.
-    #[arg(long, value_name = "sessions=N", conflicts_with = "live")]
+    #[arg(long, value_name = "sessions=N")]
+    #[cfg_attr(feature = "live", arg(conflicts_with = "live"))]
     pub(crate) need: Option<String>,
+    #[cfg(feature = "live")]
     /// Search over real sockets too, one run after the other, and show both side by side.
     #[arg(long)]
     pub(crate) live: bool,
+    #[cfg(feature = "live")]
     /// Scheduler to search at, ws://host:port; absent: one of its own for each run.
     #[arg(long, value_name = "URL", requires = "live")]
     pub(crate) target: Option<String>,
@@ -185,20 +173,6 @@ pub(crate) struct Capacity {
     /// Folder for capacity.csv, the table and the heat map.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Calibrate {
-    /// Scheduler to measure, ws://host:port; absent: one of its own is started. Processor time is
-    /// read where it runs on this machine, else time on the clock stands for it.
-    #[arg(long, value_name = "URL")]
-    pub(crate) target: Option<String>,
-    /// Measure a scheduler on another machine, which keeps it fully busy for some seconds.
-    #[arg(long, requires = "target")]
-    pub(crate) allow_remote: bool,
-    /// File to write.
-    #[arg(long, value_name = "FILE", default_value = "costs.toml")]
-    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

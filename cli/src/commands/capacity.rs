@@ -1,5 +1,6 @@
 //! `lingua capacity`: the largest load of each combination, or the fewest nodes for a need.
 
+#[cfg(feature = "live")]
 mod live;
 
 use lingua_reports::capacity::{self as table, Axis, CapacityRow};
@@ -36,6 +37,7 @@ fn matrix(args: &Capacity, loaded: &Loaded) -> Result<Code, Failure> {
             args.file.file.display()
         )));
     }
+    #[cfg(feature = "live")]
     if args.live {
         return live::run(args, loaded, &combinations);
     }

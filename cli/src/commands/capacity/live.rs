@@ -9,9 +9,9 @@ use lingua_scenarios::Loaded;
 use lingua_sim::capacity::{Combination, Largest, search, search_by};
 
 use crate::args::Capacity;
-use crate::commands::target::{elsewhere, server_of};
+use crate::commands::live::target::{elsewhere, server_of};
+use crate::commands::live::watch::Live;
 use crate::failure::{Code, Failure, print, tell};
-use crate::live::Live;
 
 pub(super) fn run(
     args: &Capacity,

@@ -77,12 +77,10 @@ pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<S
         let linear = rate / (alone * f64::from(instances)).max(1e-9);
         let nodes = loaded.scenario.nodes.iter().map(|group| group.count).sum();
         let plural = if instances == 1 { "" } else { "s" };
-        let hottest = format!("hottest key of {}, {instances} instance{plural}", STORES[store].0);
-        let hottest = match measured.figure("C", &hottest) {
-            Some(measured) if mix == 0 => measured,
-            Some(_) => "as all new",
-            None => "live server",
-        };
+        let of_mix = if mix == 0 { String::new() } else { format!(", {}", MIXES[mix].0) };
+        let hottest =
+            format!("hottest key of {}, {instances} instance{plural}{of_mix}", STORES[store].0);
+        let hottest = measured.figure("C", &hottest).unwrap_or("live server");
         table.row(row((store, mix, instances), found, linear, nodes, hottest));
     }
     let last = |at: usize| found.get(at).map_or_else(String::new, |f| decimal(per_second(&f.run)));

@@ -10,13 +10,13 @@ use lingua_loadgen::probe::{
 use lingua_server::ServeError;
 
 use crate::args::Probe;
-use crate::commands::target::own_server;
+use crate::commands::live::target::own_server;
 use crate::failure::{Code, Failure, print};
 
 /// Most names of behaviours under way that are shown.
 const NAMES: usize = 3;
 
-pub(crate) fn run(args: &Probe) -> Result<Code, Failure> {
+pub(super) fn run(args: &Probe) -> Result<Code, Failure> {
     if args.list {
         print(&probe::list())?;
         return Ok(Code::Fine);

@@ -6,14 +6,14 @@ use lingua_loadgen::Target;
 use lingua_loadgen::calibrate::{Calibration, Latency, calibrate};
 
 use crate::args::Calibrate;
-use crate::commands::target::{elsewhere, own_server};
+use crate::commands::live::target::{elsewhere, own_server};
 use crate::failure::{Code, Failure, print, tell};
 use crate::machine;
 
 /// Parts of a dispatch that cannot be told apart from outside.
 const WITHIN_DISPATCH: [&str; 4] = ["candidate", "scan_node", "lock", "statistics"];
 
-pub(crate) fn run(args: &Calibrate) -> Result<Code, Failure> {
+pub(super) fn run(args: &Calibrate) -> Result<Code, Failure> {
     let target = match &args.target {
         Some(url) => {
             check_remote(url, args.allow_remote)?;

@@ -9,7 +9,7 @@ use crate::args::Serve;
 use crate::failure::{Code, Failure, print};
 use crate::settings::Settings;
 
-pub(crate) fn run(args: &Serve) -> Result<Code, Failure> {
+pub(super) fn run(args: &Serve) -> Result<Code, Failure> {
     let mut settings = Settings::default();
     let mut asked_for = None;
     if let Some(file) = &args.file {

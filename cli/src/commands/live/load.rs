@@ -10,12 +10,12 @@ use lingua_reports::{files, junit, terminal};
 use lingua_scenarios::{Loaded, Scenario};
 
 use crate::args::{Audio, Load, Profile};
-use crate::commands::target::{elsewhere, server_of};
+use crate::commands::live::target::{elsewhere, server_of};
+use crate::commands::live::watch::Live;
 use crate::failure::{Code, Failure, print, tell};
-use crate::live::Live;
 use crate::machine;
 
-pub(crate) fn run(args: &Load) -> Result<Code, Failure> {
+pub(super) fn run(args: &Load) -> Result<Code, Failure> {
     let loaded = args.file.load_with_nodes()?;
     for warning in &loaded.warnings {
         tell(&format!("warning: {warning}"));

@@ -10,7 +10,7 @@ use crate::args::{Redis, RedisCommand};
 use crate::failure::{Code, Failure, print};
 use crate::settings;
 
-pub(crate) fn run(args: &Redis) -> Result<Code, Failure> {
+pub(super) fn run(args: &Redis) -> Result<Code, Failure> {
     let on = args.command.on();
     let mut rules = StateConfig::default();
     let mut cluster = on.redis_cluster;
