@@ -4,7 +4,7 @@
     cargo build --release --workspace && benches/live/measure.py && target/release/lingua publish
 
 With a word, e.g. `benches/live/measure.py Opus`, only the rows that name it are measured anew.
-Takes about ten minutes on a machine that does nothing else. A run that is void is made again, three
+Takes about an hour on a machine that does nothing else. A run that is void is made again, three
 times at most; then its row says so. Needs 20,000 descriptors.
 """
 import csv

@@ -41,8 +41,8 @@ impl Steps {
         })
     }
 
-    /// The steps since then: so many equally likely times, nanoseconds and sorted, that have their
-    /// mean and fall into their buckets, and how many steps there were.
+    /// The steps since then: so many equally likely times, nanoseconds and sorted, spread as in their
+    /// buckets and scaled to their mean, and how many steps there were.
     pub(super) fn since(&self, before: &Self, points: u32) -> Option<(Vec<f64>, u64)> {
         let count = self.count.checked_sub(before.count).filter(|&count| count > 0)?;
         let mean = (self.seconds - before.seconds) / count as f64 * 1e9;
