@@ -11,8 +11,8 @@ const WIDTHS: u32 = 40;
 const MOST: f64 = 4e6;
 /// Points of a uniform lateness.
 const PARTS: u32 = 40;
-/// Steps of an approximation, and how far each goes. More change nothing that shows.
-const STEPS: u32 = 40;
+/// Rounds of an approximation, and how far each goes. More change nothing that shows.
+const ROUNDS: u32 = 40;
 const STRIDE: f64 = 0.7;
 
 /// Equally likely values, nanoseconds and sorted, that have the quantiles of a histogram less a
@@ -26,7 +26,7 @@ pub(super) fn points(histogram: &Histogram<u64>, fixed: f64) -> Vec<f64> {
 pub(super) fn rest(whole: &[f64], base: &[f64]) -> Vec<f64> {
     let middle = base[base.len() / 2];
     let mut rest: Vec<f64> = whole.iter().map(|point| (point - middle).max(0.0)).collect();
-    for _ in 0..STEPS {
+    for _ in 0..ROUNDS {
         rest = nearer(whole, base, &rest);
     }
     rest
@@ -35,7 +35,7 @@ pub(super) fn rest(whole: &[f64], base: &[f64]) -> Vec<f64> {
 /// Points of which two, drawn by chance, have the quantiles of `whole` together.
 pub(super) fn halves(whole: &[f64]) -> Vec<f64> {
     let mut half: Vec<f64> = whole.iter().map(|point| point / 2.0).collect();
-    for _ in 0..STEPS {
+    for _ in 0..ROUNDS {
         half = nearer(whole, &half, &half);
     }
     half

@@ -107,6 +107,12 @@ pub enum CalibrateError {
         /// How many.
         count: u64,
     },
+    /// A store of which too little is told.
+    #[error(
+        "the scheduler's /metrics tell of no step at its store within 13 s of a run; let it make its \
+         snapshot every 5 s, as it does by default"
+    )]
+    NoSteps,
     /// The operating system.
     #[error("cannot start the calibration: {0}")]
     System(#[from] std::io::Error),
@@ -176,8 +182,7 @@ async fn measure(
     process: Option<Process>,
 ) -> Result<Calibration, CalibrateError> {
     let round_trip = round_trip(address).await?;
-    let (whole, steps) = tokio::join!(dispatches(address, WHOLE), steady_steps(address));
-    let whole = whole?;
+    let (whole, steps) = tokio::try_join!(dispatches(address, WHOLE), steady_steps(address))?;
     let cut = dispatches(address, CUT).await?;
     let bursts = bursts::measure(address, process).await?;
 
@@ -247,13 +252,16 @@ async fn round_trip(address: &Address) -> Result<Histogram<u64>, CalibrateError>
     Ok(times)
 }
 
-/// Times of steps at the store while a run is steady, and how many there were.
-async fn steady_steps(address: &Address) -> Option<(Vec<f64>, u64)> {
+/// Times of steps at the store while a run is steady, and how many there were; absent where there
+/// is no store.
+async fn steady_steps(address: &Address) -> Result<Option<(Vec<f64>, u64)>, CalibrateError> {
     let [begin, end] = STEADY;
     sleep(begin).await;
-    let before = Steps::at(address).await?;
+    let Some(before) = Steps::at(address).await else { return Ok(None) };
     sleep(end - begin).await;
-    Steps::at(address).await?.since(&before, POINTS)
+    let after = Steps::at(address).await;
+    let steps = after.and_then(|after| after.since(&before, POINTS));
+    steps.map(Some).ok_or(CalibrateError::NoSteps)
 }
 
 /// The dispatch latencies of a small run, hangover taken off.
