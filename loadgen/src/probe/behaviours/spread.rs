@@ -34,9 +34,10 @@ pub(super) async fn skew(stage: &Stage) -> Outcome {
     let nodes = stage.fleet(SKEW_NODES, max_jobs).await?;
     let workers: Vec<Worker> =
         nodes.into_iter().map(|node| Worker::start(node, max_jobs, service)).collect();
-    let every = Duration::from_millis(500);
+    // Once each: jobs of one session may follow each other, and chance counts what is independent.
+    let every = Duration::from_millis(1_500);
     let patience = stage.times.prompt;
-    talk(stage, Pattern { sessions: 60, utterances: 3, every, patience }).await?;
+    talk(stage, Pattern { sessions: 180, utterances: 1, every, patience }).await?;
     let mut counts = Vec::new();
     for worker in workers {
         counts.push(worker.stop().await?.jobs.len());
