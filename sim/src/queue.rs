@@ -19,7 +19,7 @@ use near::Near;
 /// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
 /// 0.26 s each, so that most events hang in one slot only. A coarse slot lasts a turn, all coarse
 /// slots 18 minutes. What is due later waits in a heap of its own.
-const FINE_BITS: u32 = 7;
+const FINE_BITS: u32 = 10;
 const TURN_BITS: u32 = SLOT_BITS - 1;
 
 /// What hangs in a slot: of its time the lower half, to which the slot knows the upper one. Four of

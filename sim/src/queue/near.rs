@@ -5,8 +5,8 @@ use super::{FINE_BITS, Hung};
 /// Microseconds of a slot.
 const SPAN: usize = 1 << FINE_BITS;
 
-// The first word is looked at, then the second.
-const _: () = assert!(SPAN == 2 * 64);
+/// Words of a bit for each microsecond.
+const WORDS: usize = SPAN / 64;
 
 /// No event.
 const NONE: u32 = u32::MAX;
@@ -17,8 +17,9 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Near<E> {
     // When the slot begins.
     start: u64,
-    // Which microseconds have a chain, a bit each.
-    due: [u64; SPAN / 64],
+    // Which microseconds have a chain, a bit each, and which of these words are not zero.
+    due: [u64; WORDS],
+    summary: u32,
     // First and last event of each chain.
     heads: [u32; SPAN],
     tails: [u32; SPAN],
@@ -31,7 +32,8 @@ impl<E> Default for Near<E> {
     fn default() -> Self {
         Self {
             start: 0,
-            due: [0; SPAN / 64],
+            due: [0; WORDS],
+            summary: 0,
             heads: [NONE; SPAN],
             tails: [NONE; SPAN],
             events: Vec::new(),
@@ -79,6 +81,7 @@ impl<E: Copy> Near<E> {
         let (word, bit) = (at / 64, 1 << (at % 64));
         if self.due[word] & bit == 0 {
             self.due[word] |= bit;
+            self.summary |= 1 << word;
             self.heads[at] = place;
         } else {
             self.after[self.tails[at] as usize] = place;
@@ -89,16 +92,19 @@ impl<E: Copy> Near<E> {
     /// Whether all its events have been taken.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.due == [0; SPAN / 64]
+        self.summary == 0
     }
 
     /// Takes the next event, if there is one and it is due at `last` or before.
     #[inline]
     pub(super) fn pop_by(&mut self, last: u64) -> Option<(u64, E)> {
-        let word = usize::from(self.due[0] == 0);
+        if self.summary == 0 {
+            return None;
+        }
+        let word = self.summary.trailing_zeros() as usize;
         let first = word * 64 + self.due[word].trailing_zeros() as usize;
         let at = self.start + first as u64;
-        if first >= SPAN || at > last {
+        if at > last {
             return None;
         }
         let head = &mut self.heads[first];
@@ -106,6 +112,9 @@ impl<E: Copy> Near<E> {
         *head = self.after[place];
         if *head == NONE {
             self.due[word] &= self.due[word] - 1;
+            if self.due[word] == 0 {
+                self.summary &= self.summary - 1;
+            }
         }
         Some((at, self.events[place].event))
     }
