@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use lingua_core::Micros;
 
-use level::{Level, SLOT_BITS, Spare, Taken};
+use level::{Blocks, Level, List, SLOT_BITS};
 use near::Near;
 
 /// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
@@ -82,12 +82,14 @@ pub struct EventQueue<E> {
     near: Near<E>,
     // The first fine slot that is not in `near` yet.
     near_end: u64,
-    fine: Level<Hung<E>>,
+    fine: Level,
     // The first coarse slot that is not in `fine` yet: the turn being run is one or two before it.
     fine_end: u64,
-    coarse: Level<Hung<E>>,
+    coarse: Level,
     far: BinaryHeap<Reverse<Ordered<E>>>,
-    spare: Spare<Hung<E>>,
+    blocks: Blocks<Hung<E>>,
+    // Memory for those that move from a coarse slot into fine ones.
+    moved: Vec<Hung<E>>,
     scheduled: u64,
     popped: u64,
 }
@@ -101,7 +103,8 @@ impl<E: Copy> Default for EventQueue<E> {
             fine_end: 2,
             coarse: Level::default(),
             far: BinaryHeap::new(),
-            spare: Spare::default(),
+            blocks: Blocks::default(),
+            moved: Vec::new(),
             scheduled: 0,
             popped: 0,
         }
@@ -120,9 +123,9 @@ impl<E: Copy> EventQueue<E> {
         if fine < self.near_end {
             self.near.push(hung);
         } else if coarse < self.fine_end {
-            self.fine.push(fine, hung, &mut self.spare);
-        } else if coarse - self.fine_end < Level::<Hung<E>>::SLOTS {
-            self.coarse.push(coarse, hung, &mut self.spare);
+            self.fine.push(fine, hung, &mut self.blocks);
+        } else if coarse - self.fine_end < Level::SLOTS {
+            self.coarse.push(coarse, hung, &mut self.blocks);
         } else {
             self.far.push(Reverse(Ordered { at, order: self.scheduled, event }));
         }
@@ -138,22 +141,21 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
-            let taken = self.open_slot(last.0)?;
+            let list = self.open_slot(last.0)?;
             let start = (self.near_end - 1) << FINE_BITS;
-            match taken {
-                Taken::One(hung) => {
-                    self.near.open_empty(start);
-                    if hung.at(start) <= last.0 {
-                        self.popped += 1;
-                        return Some((Micros(hung.at(start)), hung.event));
-                    }
+            self.near.open(start);
+            let only = self.blocks.only(list);
+            if let Some(hung) = only.filter(|only| only.at(start) <= last.0) {
+                self.blocks.free(list);
+                self.popped += 1;
+                return Some((Micros(hung.at(start)), hung.event));
+            }
+            for block in self.blocks.of(list) {
+                for &hung in block {
                     self.near.push(hung);
                 }
-                Taken::List(list) => {
-                    let read = self.near.open(start, list);
-                    self.spare.keep(read);
-                }
             }
+            self.blocks.free(list);
         }
         let (at, event) = self.near.pop_by(last.0)?;
         self.popped += 1;
@@ -166,14 +168,17 @@ impl<E: Copy> EventQueue<E> {
         self.near_end
     }
 
-    /// The events of a slot that is opened soon, the next or, with `skip`, a later one, in the order in
-    /// which they were scheduled; more of them may be scheduled still.
+    /// Shows the events of the slot that is opened next, in the order in which they were scheduled;
+    /// more of them may be scheduled still.
     #[inline]
-    pub fn upcoming(&self, skip: usize) -> impl Iterator<Item = E> {
-        let first = self.fine.first(self.near_end);
-        let slot = (0..skip).fold(first, |slot, _| self.fine.first(slot? + 1));
-        let list = slot.map_or(&[][..], |slot| self.fine.list(slot));
-        list.iter().map(|hung| hung.event)
+    pub fn each_upcoming(&self, mut see: impl FnMut(E)) {
+        let slot = self.fine.first(self.near_end);
+        let Some(list) = slot.and_then(|slot| self.fine.list(slot)) else { return };
+        for block in self.blocks.of(list) {
+            for hung in block {
+                see(hung.event);
+            }
+        }
     }
 
     /// How many events are pending.
@@ -193,7 +198,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// Empties the next fine slot that holds anything, if it begins at `last` or before.
     #[inline]
-    fn open_slot(&mut self, last: u64) -> Option<Taken<Hung<E>>> {
+    fn open_slot(&mut self, last: u64) -> Option<List> {
         if self.is_empty() {
             return None;
         }
@@ -211,7 +216,7 @@ impl<E: Copy> EventQueue<E> {
         if slot >> TURN_BITS == self.fine_end - 1 {
             self.fill_turn();
         }
-        Some(self.fine.take(slot, &mut self.spare))
+        self.fine.take(slot)
     }
 
     /// Goes to the next turn that holds anything, if it begins at `last` or before.
@@ -238,18 +243,17 @@ impl<E: Copy> EventQueue<E> {
                 break;
             }
             self.far.pop();
-            self.fine.push(fine_slot(at), Hung { low: at as u32, event }, &mut self.spare);
+            self.fine.push(fine_slot(at), Hung { low: at as u32, event }, &mut self.blocks);
         }
+        let Some(list) = self.coarse.take(turn) else { return };
+        let mut moved = std::mem::take(&mut self.moved);
+        self.blocks.of(list).for_each(|block| moved.extend_from_slice(block));
+        self.blocks.free(list);
         let start = turn << (FINE_BITS + TURN_BITS);
-        match self.coarse.take(turn, &mut self.spare) {
-            Taken::One(hung) => self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare),
-            Taken::List(list) => {
-                for &hung in &list {
-                    self.fine.push(fine_slot(hung.at(start)), hung, &mut self.spare);
-                }
-                self.spare.keep(list);
-            }
+        for hung in moved.drain(..) {
+            self.fine.push(fine_slot(hung.at(start)), hung, &mut self.blocks);
         }
+        self.moved = moved;
     }
 }
 

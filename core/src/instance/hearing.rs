@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
+use std::num::NonZeroU32;
 
 use crate::finalize::{Chunk, FinalizeConfig, Segmenter};
 use crate::instance::slab::Key;
@@ -13,7 +14,17 @@ use crate::{Micros, SessionId};
 
 /// Where an instance keeps a session, for callers that name it often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat(u32);
+pub struct Seat(NonZeroU32);
+
+impl Seat {
+    fn of(key: Key) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(key.slot))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The hearing of the session that has this place; of none, it has heard nothing.
 #[derive(Debug)]
@@ -70,13 +81,14 @@ impl Ears {
 impl Instance {
     /// Where a session is kept, if it is open.
     pub fn seat(&self, session: SessionId) -> Option<Seat> {
-        self.session_keys.get(&session).map(|key| Seat(key.slot))
+        self.session_keys.get(&session).map(|&key| Seat::of(key))
     }
 
-    /// Utterances that a session has begun so far.
+    /// Reads what a chunk of a session will look at; without a seat, that of the first one.
     #[inline]
-    pub fn utterances(&self, seat: Seat) -> u32 {
-        self.ears.0.get(seat.0 as usize).map_or(0, |ear| ear.segmenter.begun())
+    pub fn foresee_chunk(&self, seat: Option<Seat>) -> u32 {
+        let at = seat.map_or(0, |seat| seat.0.get()).saturating_sub(1);
+        self.ears.0.get(at as usize).map_or(0, |ear| ear.segmenter.begun())
     }
 
     /// Takes a chunk that only adds to its session's open utterance; tells whether it was one. Any
@@ -85,7 +97,7 @@ impl Instance {
     /// Most chunks are of this kind. Nothing comes of them and no deadline comes nearer.
     #[inline]
     pub fn extend(&mut self, now: Micros, seat: Seat, session: SessionId, chunk: &Chunk) -> bool {
-        match self.ears.0.get_mut(seat.0 as usize) {
+        match self.ears.0.get_mut(seat.index()) {
             Some(ear) if ear.session == session => ear.segmenter.extend(now, chunk, &self.finalize),
             _ => false,
         }
@@ -93,7 +105,7 @@ impl Instance {
 
     pub(super) fn take_chunk(&mut self, cx: &mut Cx<'_>, id: SessionId, chunk: Chunk) {
         let Some(&key) = self.session_keys.get(&id) else { return };
-        if self.extend(cx.now, Seat(key.slot), id, &chunk) {
+        if self.extend(cx.now, Seat::of(key), id, &chunk) {
             return;
         }
         let cuts = self.ears.of(key).chunk(cx.now, chunk, &self.finalize);

@@ -148,7 +148,7 @@ impl Instance {
     /// The hangover is over.
     pub(super) fn end_hangover(&mut self, cx: &mut Cx<'_>, key: Key) {
         let Some(session) = self.sessions.get_mut(key) else { return };
-        let Some((cut, setup)) = session.cuts.pop_front() else { return };
+        let Some((cut, setup)) = take_first(&mut session.cuts) else { return };
         let id = session.id;
         let clears = self.config.affinity_rule.step(cut.reason) == AffinityStep::ClearBefore;
         if (clears && session.tied) || session.unclear {
@@ -230,7 +230,7 @@ impl Instance {
                 turn.1 = Some(last);
             }
             while let Some(&(_, Some(ready))) = lane.turns.front() {
-                lane.turns.pop_front();
+                take_first(&mut lane.turns);
                 cx.send(Output::Final(ready));
             }
         }
@@ -241,7 +241,7 @@ impl Instance {
         let oldest = session.open_jobs.iter().filter_map(|&key| Some(jobs.get(key)?.request.index));
         let oldest = oldest.min().unwrap_or(u32::MAX);
         while session.seen.front().is_some_and(|&(index, _)| index < oldest) {
-            session.seen.pop_front();
+            take_first(&mut session.seen);
         }
         self.drop_if_over(key);
     }
@@ -317,4 +317,14 @@ impl Instance {
             session.pinned = shard.map(|shard| (shard, until));
         }
     }
+}
+
+/// Takes the first of a queue that is mostly short. Once empty it begins at its first place again, so
+/// that one line of the cache serves it for good.
+fn take_first<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        queue.clear();
+    }
+    first
 }

@@ -1,102 +1,170 @@
 //! A turn of a timing wheel: slots that hold lists, and bits that tell which hold any.
+//!
+//! Lists are chains of blocks, so that a slot itself is one word and the slots of a turn stay in the
+//! nearest cache.
 
 /// Slots of a level, as a power of two.
 pub(super) const SLOT_BITS: u32 = 12;
 
-const WORDS: usize = 1 << (SLOT_BITS - 6);
+const SLOTS: usize = 1 << SLOT_BITS;
+const WORDS: usize = SLOTS / 64;
 
-/// Lists longer than this give their memory back.
-const KEPT_MAX: usize = 1 << 12;
+/// Items of a block: with those of the world it fills four cache lines.
+const BLOCK: usize = 15;
 
-/// Emptied lists, to be filled again. The one emptied last is used first: it is still in the cache.
+/// No block.
+const NONE: u32 = u32::MAX;
+
 #[derive(Debug)]
-pub(super) struct Spare<T>(Vec<Vec<T>>);
+#[repr(C, align(64))]
+struct Block<T> {
+    // Of the last block of a list: the first one.
+    next: u32,
+    len: u32,
+    items: [T; BLOCK],
+}
 
-impl<T> Default for Spare<T> {
+/// The blocks of all lists. One freed last is used first: it is still in the cache.
+#[derive(Debug)]
+pub(super) struct Blocks<T> {
+    blocks: Vec<Block<T>>,
+    free: u32,
+}
+
+impl<T> Default for Blocks<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { blocks: Vec::new(), free: NONE }
     }
 }
 
-impl<T> Spare<T> {
-    /// Keeps the memory of a list that has been read.
+/// A list, named by its last block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct List(u32);
+
+impl<T: Copy> Blocks<T> {
+    /// A block with one item. Its `next` is for the caller to set.
     #[inline]
-    pub(super) fn keep(&mut self, mut list: Vec<T>) {
-        if (1..=KEPT_MAX).contains(&list.capacity()) {
-            list.clear();
-            self.0.push(list);
-        }
+    fn block(&mut self, item: T) -> u32 {
+        let at = self.free;
+        let Some(block) = self.blocks.get_mut(at as usize) else { return self.grow(item) };
+        self.free = block.next;
+        block.len = 1;
+        block.items[0] = item;
+        at
     }
-}
 
-/// What a slot held.
-pub(super) enum Taken<T> {
-    /// One item, as slots of a sparse queue do.
-    One(T),
-    /// A list in the order in which it was made.
-    List(Vec<T>),
+    #[cold]
+    fn grow(&mut self, item: T) -> u32 {
+        let at = self.blocks.len() as u32;
+        assert!(at < NONE, "fewer than 2^32 blocks");
+        self.blocks.push(Block { next: at, len: 1, items: [item; BLOCK] });
+        at
+    }
+
+    #[inline]
+    fn list(&mut self, item: T) -> u32 {
+        let at = self.block(item);
+        self.blocks[at as usize].next = at;
+        at
+    }
+
+    /// Appends to a list; gives its last block.
+    #[inline]
+    fn append(&mut self, tail: u32, item: T) -> u32 {
+        let last = &mut self.blocks[tail as usize];
+        if let Some(place) = last.items.get_mut(last.len as usize) {
+            *place = item;
+            last.len += 1;
+            return tail;
+        }
+        let at = self.block(item);
+        let last = &mut self.blocks[tail as usize];
+        let first = std::mem::replace(&mut last.next, at);
+        self.blocks[at as usize].next = first;
+        at
+    }
+
+    /// The only item of a list, if it has but one, as lists of a sparse queue do.
+    #[inline]
+    pub(super) fn only(&self, list: List) -> Option<T> {
+        let last = &self.blocks[list.0 as usize];
+        (last.len == 1 && last.next == list.0).then_some(last.items[0])
+    }
+
+    /// The blocks of a list in the order in which it was made.
+    #[inline]
+    pub(super) fn of(&self, list: List) -> impl Iterator<Item = &[T]> {
+        let mut left = Some(self.blocks[list.0 as usize].next);
+        std::iter::from_fn(move || {
+            let at = left?;
+            let block = &self.blocks[at as usize];
+            left = (at != list.0).then_some(block.next);
+            Some(&block.items[..block.len as usize])
+        })
+    }
+
+    /// Frees a list's blocks.
+    #[inline]
+    pub(super) fn free(&mut self, list: List) {
+        let last = &mut self.blocks[list.0 as usize];
+        let first = std::mem::replace(&mut last.next, self.free);
+        self.free = first;
+    }
 }
 
 /// Slots are counted without end; a level tells apart those of one turn.
 #[derive(Debug)]
-pub(super) struct Level<T> {
-    slots: Vec<Vec<T>>,
+pub(super) struct Level {
+    tails: Box<[u32; SLOTS]>,
     bits: [u64; WORDS],
     // Which words of `bits` are not zero.
     summary: u64,
 }
 
-impl<T> Default for Level<T> {
+impl Default for Level {
     fn default() -> Self {
-        Self {
-            slots: std::iter::repeat_with(Vec::new).take(1 << SLOT_BITS).collect(),
-            bits: [0; WORDS],
-            summary: 0,
-        }
+        Self { tails: Box::new([NONE; SLOTS]), bits: [0; WORDS], summary: 0 }
     }
 }
 
-impl<T: Copy> Level<T> {
+impl Level {
     /// Slots of one turn.
-    pub(super) const SLOTS: u64 = 1 << SLOT_BITS;
+    pub(super) const SLOTS: u64 = SLOTS as u64;
 
     // As a call it would take the entry through memory.
     /// Appends to a slot's list.
     #[inline(always)]
-    pub(super) fn push(&mut self, slot: u64, item: T, spare: &mut Spare<T>) {
-        let slot = (slot % Self::SLOTS) as usize;
-        let list = &mut self.slots[slot];
-        if list.is_empty() {
+    pub(super) fn push<T: Copy>(&mut self, slot: u64, item: T, blocks: &mut Blocks<T>) {
+        let slot = slot as usize % SLOTS;
+        let tail = &mut self.tails[slot];
+        if *tail == NONE {
             self.bits[slot / 64] |= 1 << (slot % 64);
             self.summary |= 1 << (slot / 64);
-            if let Some(memory) = spare.0.pop() {
-                *list = memory;
-            }
+            *tail = blocks.list(item);
+        } else {
+            *tail = blocks.append(*tail, item);
         }
-        list.push(item);
     }
 
-    /// A slot's list.
+    /// The list of a slot that holds one.
     #[inline]
-    pub(super) fn list(&self, slot: u64) -> &[T] {
-        &self.slots[(slot % Self::SLOTS) as usize]
+    pub(super) fn list(&self, slot: u64) -> Option<List> {
+        let tail = self.tails[slot as usize % SLOTS];
+        (tail != NONE).then_some(List(tail))
     }
 
-    /// Empties a slot.
+    /// Empties a slot. Its list is to be freed when it has been read.
     #[inline]
-    pub(super) fn take(&mut self, slot: u64, spare: &mut Spare<T>) -> Taken<T> {
-        let slot = (slot % Self::SLOTS) as usize;
+    pub(super) fn take(&mut self, slot: u64) -> Option<List> {
+        let list = self.list(slot)?;
+        let slot = slot as usize % SLOTS;
+        self.tails[slot] = NONE;
         let word = slot / 64;
         self.bits[word] &= !(1 << (slot % 64));
         if self.bits[word] == 0 {
             self.summary &= !(1 << word);
         }
-        let list = std::mem::take(&mut self.slots[slot]);
-        if let [only] = list[..] {
-            spare.keep(list);
-            return Taken::One(only);
-        }
-        Taken::List(list)
+        Some(list)
     }
 
     /// The first slot from `from` on, less than a turn away, that holds a list.

@@ -43,23 +43,9 @@ impl<E> Default for Near<E> {
 }
 
 impl<E: Copy> Near<E> {
-    /// Opens a slot, given its events as they were scheduled; gives back the list of the former one.
-    ///
-    /// All events of the former slot have been taken.
+    /// Opens a slot. All events of the former one have been taken.
     #[inline]
-    pub(super) fn open(&mut self, start: u64, events: Vec<Hung<E>>) -> Vec<Hung<E>> {
-        self.start = start;
-        self.after.clear();
-        self.after.resize(events.len(), NONE);
-        for (place, hung) in (0..).zip(&events) {
-            self.chain(hung.low, place);
-        }
-        std::mem::replace(&mut self.events, events)
-    }
-
-    /// The same with no event, or one that was taken at once.
-    #[inline]
-    pub(super) fn open_empty(&mut self, start: u64) {
+    pub(super) fn open(&mut self, start: u64) {
         self.start = start;
         self.events.clear();
         self.after.clear();

@@ -13,9 +13,6 @@ use crate::world::nodes::Node;
 use crate::world::talkers::Talker;
 use crate::world::{Event, World};
 
-/// Events of the queue in a cache line.
-const LINE: usize = 4;
-
 /// With fewer events pending the whole world is in a near cache anyway.
 const PENDING_MIN: usize = 2_000;
 
@@ -25,30 +22,28 @@ impl World {
         if self.queue.len() < PENDING_MIN {
             return;
         }
+        let alone = self.servers.len() == 1;
         let mut touched = 0;
-        for event in self.queue.upcoming(1).step_by(LINE) {
-            touched ^= u32::from(event.kind());
-        }
-        // No branch on the kinds of nearly all events, which nobody could foretell: else the first
-        // of each is touched. First what the event names, then what that names.
-        for event in self.queue.upcoming(0) {
+        self.queue.each_upcoming(|event| {
+            // Nearly all events are of two kinds, and no branch could foretell which: where it is the
+            // other one, the first of each is touched.
             let talker = if let Event::Talk(at, _) = event { at } else { 0 };
-            let audio = self.audio.peek(letter_of(event));
+            let (letter, seat) = match event {
+                Event::Chunk(letter, seat) => (letter, seat),
+                _ => (0, None),
+            };
+            let audio = self.audio.peek(letter);
             touched ^= self.talkers.get(talker as usize).map_or(0, Talker::life);
             touched ^= audio.map_or(0, |audio| audio.chunk.bytes);
-        }
-        for event in self.queue.upcoming(0) {
-            if let Some(audio) = self.audio.peek(letter_of(event)) {
-                let instance = self.servers[usize::from(audio.server)].instance();
-                touched ^= audio.seat.map_or(0, |seat| instance.utterances(seat));
-            }
+            let server = if alone { 0 } else { audio.map_or(0, |audio| audio.server) };
+            touched ^= self.servers[usize::from(server)].instance().foresee_chunk(seat);
             touched ^= match event {
                 Event::Mail(letter) => self.mail.get(letter).map_or(0, |mail| self.foresee(mail)),
                 Event::Done(node, _) => self.nodes[node as usize].foresee(),
                 Event::Tick(server) => self.servers[usize::from(server)].instance().foresee_tick(),
                 _ => 0,
             };
-        }
+        });
         black_box(touched);
     }
 
@@ -67,8 +62,4 @@ impl World {
             _ => 0,
         }
     }
-}
-
-fn letter_of(event: Event) -> u32 {
-    if let Event::Chunk(letter) = event { letter } else { 0 }
 }

@@ -46,7 +46,7 @@ pub(super) struct Audio {
 impl World {
     pub(super) fn post_audio(&mut self, at: Micros, audio: Audio) {
         let letter = self.audio.insert(audio);
-        self.queue.push(at, Event::Chunk(letter));
+        self.queue.push(at, Event::Chunk(letter, audio.seat));
     }
 
     pub(super) fn open_audio(&mut self, letter: u32) {

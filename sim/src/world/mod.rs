@@ -19,6 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use lingua_core::instance::Seat;
 use lingua_core::{
     Draws, InstanceId, Lang, LookupMap, Micros, Promises, RequestId, SessionId, Words,
 };
@@ -77,8 +78,8 @@ enum Event {
     Restart(u16) = 13,
     /// A row of the time series is due.
     Sample = 14,
-    /// Audio has arrived at an instance.
-    Chunk(u32) = 15,
+    /// Audio has arrived at an instance, for a session of this seat if the client's socket knows.
+    Chunk(u32, Option<Seat>) = 15,
 }
 
 impl Event {
@@ -98,7 +99,7 @@ impl Event {
             Self::Checkpoint(_) => 12,
             Self::Restart(_) => 13,
             Self::Sample => 14,
-            Self::Chunk(_) => 15,
+            Self::Chunk(..) => 15,
         }
     }
 
@@ -111,7 +112,7 @@ impl Event {
             | Self::Snapshot(n)
             | Self::Checkpoint(n)
             | Self::Restart(n) => u64::from(n),
-            Self::Mail(n) | Self::Chunk(n) | Self::NodeWake(n) | Self::NodeLeaves(n) => {
+            Self::Mail(n) | Self::Chunk(n, _) | Self::NodeWake(n) | Self::NodeLeaves(n) => {
                 u64::from(n)
             }
             Self::Talk(n, m) | Self::Done(n, m) => u64::from(n) << 32 | u64::from(m),
@@ -145,6 +146,8 @@ pub(crate) struct World {
     sources: Vec<Source>,
     groups: Vec<TalkerGroup>,
     talkers: Vec<Talker>,
+    // Talkers that have not left for good.
+    present: u64,
     servers: Vec<Server>,
     server_of: LookupMap<InstanceId, u16>,
     next_instance: u16,
@@ -199,6 +202,7 @@ impl World {
             sources: Vec::new(),
             groups: Vec::new(),
             talkers: Vec::new(),
+            present: 0,
             servers: Vec::new(),
             server_of: LookupMap::default(),
             next_instance: 0,
@@ -243,7 +247,7 @@ impl World {
                 match event {
                     // Nearly all are of these two kinds.
                     Event::Talk(talker, life) => self.talk(talker, life),
-                    Event::Chunk(letter) => self.open_audio(letter),
+                    Event::Chunk(letter, _) => self.open_audio(letter),
                     event => self.happen(event)?,
                 }
             } else {
@@ -264,7 +268,7 @@ impl World {
             Event::SessionArrival(group) => self.session_arrives(group),
             Event::Talk(talker, life) => self.talk(talker, life),
             Event::Mail(letter) => self.open_mail(letter),
-            Event::Chunk(letter) => self.open_audio(letter),
+            Event::Chunk(letter, _) => self.open_audio(letter),
             Event::Done(node, work) => self.node_done(node, work),
             Event::NodeWake(node) => self.node_wakes(node),
             Event::NodeLeaves(node) => self.node_leaves(node),

@@ -18,12 +18,11 @@ use crate::{Broken, Finished, verdict};
 impl World {
     /// A row of the time series is due.
     pub(super) fn sample(&mut self) {
-        let slots: u64 = (0..self.nodes.len())
-            .filter(|&at| self.node_in_service(at))
-            .map(|at| u64::from(self.nodes[at].max_jobs))
-            .sum();
-        let nodes = (0..self.nodes.len()).filter(|&at| self.node_in_service(at)).count() as u64;
-        let sessions = self.sessions_present();
+        let in_service = (0..self.nodes.len()).filter(|&at| self.node_in_service(at));
+        let (nodes, slots) = in_service.fold((0u64, 0u64), |(nodes, slots), at| {
+            (nodes + 1, slots + u64::from(self.nodes[at].max_jobs))
+        });
+        let sessions = self.present;
         let waiting = self.servers.iter().map(|server| server.instance().waiting() as u64).sum();
         let span = self.recorder.series.span;
         let busy = self.busiest_since_last_row(span);

@@ -206,10 +206,14 @@ impl World {
             if !server.up || server.busy_until >= nanos(self.now) + 1_000 {
                 break;
             }
-            match server.queue.pop_front() {
-                Some(Message::Audio(audio)) => self.serve_audio(audio),
-                Some(Message::Other(input)) => self.serve(at, *input),
-                None => break,
+            let Some(message) = server.queue.pop_front() else { break };
+            if server.queue.is_empty() {
+                // It begins at its first place again, which is in the cache.
+                server.queue.clear();
+            }
+            match message {
+                Message::Audio(audio) => self.serve_audio(audio),
+                Message::Other(input) => self.serve(at, *input),
             }
         }
         self.schedule_free(at);

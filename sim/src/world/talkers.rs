@@ -67,11 +67,6 @@ struct Apart {
 }
 
 impl Talker {
-    /// Whether it has left for good.
-    pub(super) fn is_gone(&self) -> bool {
-        self.doing == Doing::Gone
-    }
-
     /// How many sockets it has had.
     pub(super) fn life(&self) -> u32 {
         self.life
@@ -181,6 +176,7 @@ impl World {
                 heard: Vec::new(),
             }),
         });
+        self.present += 1;
         self.connect_talker(at);
         let life = self.talkers[at as usize].life;
         self.queue.push(self.now + first, Event::Talk(at, life));
@@ -255,6 +251,7 @@ impl World {
     fn leave(&mut self, at: u32) {
         let talker = &mut self.talkers[at as usize];
         talker.doing = Doing::Gone;
+        self.present -= 1;
         let (session, group) = (session(at, talker.life), talker.group);
         self.talker_sends(at, Input::SessionClosed(session));
         if self.groups[usize::from(group)].group.count.is_some() {
@@ -370,10 +367,6 @@ impl World {
         let at = of.0 as u32;
         let here = of.0 & BARE == 0 && session(at, self.talkers.get(at as usize)?.life) == of;
         here.then_some(at as usize)
-    }
-
-    pub(super) fn sessions_present(&self) -> u64 {
-        self.talkers.iter().filter(|talker| !talker.is_gone()).count() as u64
     }
 }
 
