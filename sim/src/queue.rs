@@ -1,9 +1,8 @@
 //! The event queue: a timing wheel of three levels.
 //!
 //! Events at one instant run in the order in which they were scheduled. An event is appended to the
-//! list of its slot; when the slot's turn comes its list, a handful of events, is spread over the
-//! slot's microseconds. So an event costs the same whether ten are pending or a million, and however
-//! many meet at one instant.
+//! list of its slot; when the slot's turn comes its list is spread over the slot's microseconds. So an
+//! event costs the same whether ten are pending or a million, and however many meet at one instant.
 
 mod level;
 mod near;
@@ -16,9 +15,9 @@ use lingua_core::Micros;
 use level::{Blocks, Level, List, SLOT_BITS};
 use near::Near;
 
-/// A fine slot lasts 2^7 = 128 µs. The fine level holds the turn that is being run and the next one,
-/// 0.26 s each, so that most events hang in one slot only. A coarse slot lasts a turn, all coarse
-/// slots 18 minutes. What is due later waits in a heap of its own.
+/// A fine slot lasts 2^10 µs. The fine level holds the turn that is being run and the next one, 2.1 s
+/// each, so that nearly all events hang in one slot only. A coarse slot lasts a turn, all coarse slots
+/// 2.4 hours. What is due later waits in a heap of its own.
 const FINE_BITS: u32 = 10;
 const TURN_BITS: u32 = SLOT_BITS - 1;
 

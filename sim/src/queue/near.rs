@@ -5,8 +5,9 @@ use super::{FINE_BITS, Hung};
 /// Microseconds of a slot.
 const SPAN: usize = 1 << FINE_BITS;
 
-/// Words of a bit for each microsecond.
+/// Words of a bit for each microsecond, fewer than the bits of the summary.
 const WORDS: usize = SPAN / 64;
+const _: () = assert!(WORDS <= 32);
 
 /// No event.
 const NONE: u32 = u32::MAX;
@@ -23,9 +24,14 @@ pub(super) struct Near<E> {
     // First and last event of each chain.
     heads: [u32; SPAN],
     tails: [u32; SPAN],
-    events: Vec<Hung<E>>,
-    // The event after each in its chain.
-    after: Vec<u32>,
+    events: Vec<Chained<E>>,
+}
+
+#[derive(Debug)]
+struct Chained<E> {
+    event: E,
+    // The next of its chain.
+    after: u32,
 }
 
 impl<E> Default for Near<E> {
@@ -37,7 +43,6 @@ impl<E> Default for Near<E> {
             heads: [NONE; SPAN],
             tails: [NONE; SPAN],
             events: Vec::new(),
-            after: Vec::new(),
         }
     }
 }
@@ -48,29 +53,21 @@ impl<E: Copy> Near<E> {
     pub(super) fn open(&mut self, start: u64) {
         self.start = start;
         self.events.clear();
-        self.after.clear();
     }
 
-    /// Adds an event that is due before the end of the slot.
+    /// Adds an event that is due before the end of the slot, behind those of its microsecond.
     #[inline]
-    pub(super) fn push(&mut self, late: Hung<E>) {
+    pub(super) fn push(&mut self, hung: Hung<E>) {
         let place = self.events.len() as u32;
-        self.events.push(late);
-        self.after.push(NONE);
-        self.chain(late.low, place);
-    }
-
-    /// Appends an event to the chain of its microsecond.
-    #[inline]
-    fn chain(&mut self, low: u32, place: u32) {
-        let at = low as usize % SPAN;
+        self.events.push(Chained { event: hung.event, after: NONE });
+        let at = hung.low as usize % SPAN;
         let (word, bit) = (at / 64, 1 << (at % 64));
         if self.due[word] & bit == 0 {
             self.due[word] |= bit;
             self.summary |= 1 << word;
             self.heads[at] = place;
         } else {
-            self.after[self.tails[at] as usize] = place;
+            self.events[self.tails[at] as usize].after = place;
         }
         self.tails[at] = place;
     }
@@ -93,15 +90,14 @@ impl<E: Copy> Near<E> {
         if at > last {
             return None;
         }
-        let head = &mut self.heads[first];
-        let place = *head as usize;
-        *head = self.after[place];
-        if *head == NONE {
+        let &Chained { event, after } = &self.events[self.heads[first] as usize];
+        self.heads[first] = after;
+        if after == NONE {
             self.due[word] &= self.due[word] - 1;
             if self.due[word] == 0 {
                 self.summary &= self.summary - 1;
             }
         }
-        Some((at, self.events[place].event))
+        Some((at, event))
     }
 }
