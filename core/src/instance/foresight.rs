@@ -4,10 +4,13 @@
 
 use std::cmp::Reverse;
 
-use crate::RequestId;
 use crate::instance::jobs::key_of;
 use crate::instance::sessions::Session;
 use crate::instance::{Instance, JobId};
+use crate::{Micros, RequestId};
+
+/// Hangovers looked at.
+const HANGOVERS: usize = 7;
 
 impl Instance {
     /// Reads what the answer to a job will look at here, and tells which request the job is for.
@@ -18,10 +21,12 @@ impl Instance {
         Some(job.request)
     }
 
-    /// Reads what the next hangover to end will look at.
-    pub fn foresee_tick(&self) -> u32 {
-        let next = self.timers.hangovers.peek();
-        let session = next.and_then(|&Reverse((_, key))| self.sessions.get(key));
-        session.map_or(0, Session::foresee)
+    /// Reads what the hangovers that end soon will look at.
+    pub fn foresee_hangovers(&self, until: Micros) -> u32 {
+        // The least of a heap are among its first.
+        let first = self.timers.hangovers.iter().take(HANGOVERS);
+        let soon = first.filter(|Reverse((at, _))| *at <= until);
+        let sessions = soon.filter_map(|Reverse((_, key))| self.sessions.get(*key));
+        sessions.fold(0, |read, session| read ^ session.foresee())
     }
 }

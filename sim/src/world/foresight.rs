@@ -6,6 +6,7 @@
 
 use std::hint::black_box;
 
+use lingua_core::Micros;
 use lingua_core::instance::Input;
 
 use crate::world::mail::Mail;
@@ -15,6 +16,9 @@ use crate::world::{Event, World};
 
 /// With fewer events pending the whole world is in a near cache anyway.
 const PENDING_MIN: usize = 2_000;
+
+/// Until the end of the slot after the present one, about.
+const SOON: Micros = Micros::millis(2);
 
 impl World {
     /// Touches what the events of the next slot will need. What was read is of no use otherwise.
@@ -40,10 +44,12 @@ impl World {
             touched ^= match event {
                 Event::Mail(letter) => self.mail.get(letter).map_or(0, |mail| self.foresee(mail)),
                 Event::Done(node, _) => self.nodes[node as usize].foresee(),
-                Event::Tick(server) => self.servers[usize::from(server)].instance().foresee_tick(),
                 _ => 0,
             };
         });
+        for server in &self.servers {
+            touched ^= server.instance().foresee_hangovers(self.now + SOON);
+        }
         black_box(touched);
     }
 
