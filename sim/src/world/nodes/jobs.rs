@@ -95,6 +95,10 @@ impl World {
         let node = &mut self.nodes[at as usize];
         while (node.works.len() as u32) < node.max_jobs {
             let Some(work) = node.queued.pop_front() else { break };
+            if node.queued.is_empty() {
+                // It begins at its first place again, which is in the cache.
+                node.queued.clear();
+            }
             node.works.push(work);
             self.trace.job_starts(self.now, at, work.id);
             let span = if work.missing_model.is_some() {
