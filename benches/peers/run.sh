@@ -6,6 +6,7 @@ cd "$(dirname "$0")"
 customers=${CUSTOMERS:-10000000}
 rounds=${ROUNDS:-5}
 temp=$(mktemp -d)
+: >"$temp/worlds"
 trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 
@@ -47,7 +48,14 @@ while [ "$round" -le "$rounds" ]; do
     for peer in hand_loop simcore desru nexosim; do
         try "$bin/$peer" "$customers" "$round"
     done
-    if [ -n "$ours" ]; then try "$LINGUA" engine-bench --customers "$customers"; fi
+    if [ -n "$ours" ]; then
+        try "$LINGUA" engine-bench --customers "$customers"
+        if $pin "$LINGUA" sim ../../scenarios/nodes-1000.toml --out "$temp/world" >/dev/null; then
+            cat "$temp/world/machine.json" >>"$temp/worlds"
+        else
+            failed=yes
+        fi
+    fi
     if [ -n "$scripted" ]; then
         try "$python" -B simpy_mmc.py "${SIMPY:-1000000}" "$round"
         try "$python" -B ciw_mmc.py "${CIW:-200000}" "$round"
@@ -55,7 +63,7 @@ while [ "$round" -le "$rounds" ]; do
     round=$((round + 1))
 done
 
-"$python" -B table.py <"$temp/lines"
+"$python" -B table.py "$temp/worlds" <"$temp/lines"
 if [ -n "$failed" ]; then
     echo "at least one run failed or missed theory, see above" >&2
     exit 1
