@@ -49,7 +49,7 @@ while [ "$round" -le "$rounds" ]; do
         try "$bin/$peer" "$customers" "$round"
     done
     if [ -n "$ours" ]; then
-        try "$LINGUA" engine-bench --customers "$customers"
+        try "$LINGUA" engine-bench --customers "$customers" --seed "$round"
         if $pin "$LINGUA" sim ../../scenarios/nodes-1000.toml --out "$temp/world" >/dev/null; then
             cat "$temp/world/machine.json" >>"$temp/worlds"
         else

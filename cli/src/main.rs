@@ -35,11 +35,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "live")]
         Command::Live(command) => commands::live::run(command),
         #[cfg(not(feature = "live"))]
-        Command::NotBuilt(words) => Err(Failure::Usage(format!(
-            "no command `{}` in this build, which only simulates: `lingua --help` lists them, \
-             `cargo build --release` builds all",
-            words.first().map_or("", String::as_str)
-        ))),
+        Command::NotBuilt(_) => Err(Failure::Usage(args::SIMULATES_ONLY.to_owned())),
         Command::EngineBench(args) => commands::engine_bench::run(&args),
     };
     match result {

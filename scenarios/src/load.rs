@@ -82,15 +82,20 @@ pub fn costs_of(path: &Path) -> Result<Vec<String>, Error> {
         return Err(Error::file(path, "has no [costs]: name a file that lingua calibrate wrote"));
     };
     let base = path.parent().unwrap_or_else(|| Path::new(""));
-    let placed = |value: &Value| {
+    let placed = |name: &str, value: &Value| {
         let mut value = value.clone();
         if let Some(Value::String(file)) = value.get_mut("empirical") {
             let place = std::path::absolute(base.join(&*file));
-            *file = place.map_err(|error| Error::unreadable(path, &error))?.display().to_string();
+            let place = place.map_err(|error| Error::unreadable(path, &error))?;
+            if !place.is_file() {
+                let what = format!("costs.{name} names {}, which is no file", place.display());
+                return Err(Error::file(path, what));
+            }
+            *file = place.display().to_string();
         }
         Ok(value)
     };
-    costs.iter().map(|(name, value)| Ok(format!("costs.{name}={}", placed(value)?))).collect()
+    costs.iter().map(|(name, value)| Ok(format!("costs.{name}={}", placed(name, value)?))).collect()
 }
 
 impl Loaded {

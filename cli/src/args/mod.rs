@@ -21,8 +21,8 @@ pub(crate) use redis::{Redis, RedisCommand};
 
 /// What a build without the feature says.
 #[cfg(not(feature = "live"))]
-const SIMULATES_ONLY: &str = "This build only simulates; one without --no-default-features also \
-    has serve, load, probe, calibrate and redis.";
+pub(crate) const SIMULATES_ONLY: &str = "This build only simulates; `cargo build --release` makes \
+    one that also has serve, load, probe, calibrate and redis.";
 
 /// How many nodes, sessions and schedulers does a Lingua deployment need, and what breaks first?
 ///
@@ -68,12 +68,22 @@ pub(crate) enum Command {
     #[cfg(feature = "live")]
     #[command(flatten)]
     Live(LiveCommand),
+    /// Any command over sockets.
     #[cfg(not(feature = "live"))]
-    #[command(external_subcommand)]
-    NotBuilt(Vec<String>),
+    #[command(hide = true, name = "serve", aliases = ["load", "probe", "calibrate", "redis"])]
+    NotBuilt(NotBuilt),
     /// Time the event queue on the M/M/c model (for benches/peers).
     #[command(hide = true)]
     EngineBench(EngineBench),
+}
+
+/// What a command that is not built was told.
+#[cfg(not(feature = "live"))]
+#[derive(Debug, ClapArgs)]
+#[command(disable_help_flag = true)]
+pub(crate) struct NotBuilt {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    _words: Vec<String>,
 }
 
 /// A scenario and changes to it.
