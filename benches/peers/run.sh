@@ -1,14 +1,15 @@
 #!/bin/sh
-# Builds every engine, runs them in turn on one core and prints the table of ratios.
-# Settings: CUSTOMERS (Rust), SIMPY, CIW (their customers), ROUNDS, CORE, LINGUA (our binary).
+# Builds every engine, runs them in turn on one core and prints the table of ratios, and in each round a
+# whole world of ours. Settings: CUSTOMERS (Rust), SIMPY, CIW (their customers), WORLD (virtual time),
+# ROUNDS, CORE, LINGUA (our binary).
 set -eu
 cd "$(dirname "$0")"
 customers=${CUSTOMERS:-10000000}
 rounds=${ROUNDS:-5}
 temp=$(mktemp -d)
-: >"$temp/worlds"
 trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
+: >"$temp/worlds"
 
 cargo build --release --locked
 bin=${CARGO_TARGET_DIR:-target}/release
@@ -50,9 +51,11 @@ while [ "$round" -le "$rounds" ]; do
     done
     if [ -n "$ours" ]; then
         try "$LINGUA" engine-bench --customers "$customers" --seed "$round"
-        if $pin "$LINGUA" sim ../../scenarios/nodes-1000.toml --out "$temp/world" >/dev/null; then
+        if $pin "$LINGUA" sim ../../scenarios/nodes-1000.toml --set duration="${WORLD:-3m}" \
+            --out "$temp/world" >/dev/null; then
             cat "$temp/world/machine.json" >>"$temp/worlds"
         else
+            echo "nodes-1000.toml did not end well" >&2
             failed=yes
         fi
     fi

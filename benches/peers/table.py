@@ -35,4 +35,4 @@ if worlds:
     rate = statistics.median(world["events_per_s"] for world in worlds)
     job = statistics.median(world["ns_per_job"] for world in worlds)
     print(f"\nnodes-1000.toml, the whole world: {rate / 1e6:.3f} M events/s, "
-          f"{rate / median['hand_loop']:.4f} of hand_loop, {job:,.0f} ns a job")
+          f"{rate / median['hand_loop']:.4f} of hand_loop, {job:,.0f} ns a counted job")

@@ -383,7 +383,7 @@ pub struct Machine {
     pub wall_s: f64,
     /// Events per second of wall time.
     pub events_per_s: f64,
-    /// Nanoseconds of wall time per offered job.
+    /// Nanoseconds of wall time per offered job that is counted; the time of the warm-up is in it.
     pub ns_per_job: f64,
     /// Peak resident memory, MiB; absent: unknown.
     pub peak_rss_mib: Option<f64>,

@@ -10,6 +10,7 @@ pub mod capacity;
 mod digest;
 mod duties;
 pub mod engine;
+mod fifo;
 pub mod invariants;
 mod limits;
 mod plant;

@@ -1,7 +1,7 @@
 //! The event queue: a timing wheel of three levels.
 //!
 //! Events at one instant run in the order in which they were scheduled. An event is appended to the
-//! list of its slot; when the slot's turn comes its list is spread over the slot's microseconds. So an
+//! list of its slot; when time comes to the slot its list is spread over the slot's microseconds. So an
 //! event costs the same whether ten are pending or a million, and however many meet at one instant.
 
 mod level;
@@ -15,10 +15,12 @@ use lingua_core::Micros;
 use level::{Blocks, Level, List, SLOT_BITS};
 use near::Near;
 
-/// A fine slot lasts 2^10 µs. The fine level holds the turn that is being run and the next one, 2.1 s
-/// each, so that nearly all events hang in one slot only. A coarse slot lasts a turn, all coarse slots
-/// 2.4 hours. What is due later waits in a heap of its own.
+/// A fine slot lasts 2^10 µs.
 const FINE_BITS: u32 = 10;
+
+/// A turn is half of the fine level, 2.1 s: the level holds the one that is being run and the next, so
+/// that nearly all events hang in one slot only. A coarse slot lasts a turn, all coarse slots 2.4 hours.
+/// What is due later waits in a heap of its own.
 const TURN_BITS: u32 = SLOT_BITS - 1;
 
 /// What hangs in a slot: of its time the lower half, to which the slot knows the upper one. Four of
@@ -111,8 +113,9 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
+    /// Adds an event. It is not due before the last one that was popped, nor before what
+    /// [`Self::pop_by`] was last asked.
     // As a call it would take the event through memory.
-    /// Adds an event.
     #[inline(always)]
     pub fn push(&mut self, at: Micros, event: E) {
         self.scheduled += 1;
@@ -120,6 +123,7 @@ impl<E: Copy> EventQueue<E> {
         let hung = Hung { low: at as u32, event };
         let (fine, coarse) = (fine_slot(at), coarse_slot(at));
         if fine < self.near_end {
+            debug_assert_eq!(fine + 1, self.near_end, "nothing is scheduled in the past");
             self.near.push(hung);
         } else if coarse < self.fine_end {
             self.fine.push(fine, hung, &mut self.blocks);
@@ -135,8 +139,8 @@ impl<E: Copy> EventQueue<E> {
         self.pop_by(Micros::NEVER)
     }
 
-    /// The next event, if it is due at `last` or before. If none is, time has come to `last`, and
-    /// nothing is scheduled before it any more.
+    /// The next event, if it is due at `last` or before. If none is, time has come to `last`: the
+    /// caller schedules nothing before it any more.
     #[inline]
     pub fn pop_by(&mut self, last: Micros) -> Option<(Micros, E)> {
         if self.near.is_empty() {
@@ -163,12 +167,12 @@ impl<E: Copy> EventQueue<E> {
 
     /// Changes with each slot that is opened.
     #[inline]
-    pub fn turn(&self) -> u64 {
+    pub fn slot(&self) -> u64 {
         self.near_end
     }
 
-    /// Shows the events of the slot that is opened next, in the order in which they were scheduled;
-    /// more of them may be scheduled still.
+    /// Shows the events of the next slot of the fine level, if it holds any, in the order in which they
+    /// were scheduled; more of them may be scheduled still, and earlier ones.
     #[inline]
     pub fn each_upcoming(&self, mut see: impl FnMut(E)) {
         let slot = self.fine.first(self.near_end);
@@ -274,12 +278,18 @@ mod tests {
     #[test]
     fn what_is_scheduled_after_a_question_in_vain_comes_first() {
         let mut queue = EventQueue::default();
-        for late in [1_000, 10_000_000, 10_000_000_000] {
+        // Asked within its slot, within its turn, before its turn, and while it is far away.
+        for (late, asked) in [
+            (1_000, 500),
+            (10_000_000, 9_000_000),
+            (100_000_000, 50_000_000),
+            (100_000_000_000, 50_000_000_000),
+        ] {
             queue.push(Micros(late), "late");
-            assert_eq!(queue.pop_by(Micros(late / 2)), None);
-            queue.push(Micros(late / 2 + 1), "soon");
+            assert_eq!(queue.pop_by(Micros(asked)), None);
+            queue.push(Micros(asked + 1), "soon");
             let popped = [queue.pop(), queue.pop(), queue.pop()];
-            let expected = [(late / 2 + 1, "soon"), (late, "late")].map(|(at, e)| (Micros(at), e));
+            let expected = [(asked + 1, "soon"), (late, "late")].map(|(at, e)| (Micros(at), e));
             assert_eq!(popped, [Some(expected[0]), Some(expected[1]), None]);
         }
     }

@@ -68,7 +68,7 @@ pub(crate) enum Command {
     #[cfg(feature = "live")]
     #[command(flatten)]
     Live(LiveCommand),
-    /// Any command over sockets.
+    /// Not in this build.
     #[cfg(not(feature = "live"))]
     #[command(hide = true, name = "serve", aliases = ["load", "probe", "calibrate", "redis"])]
     NotBuilt(NotBuilt),
@@ -77,12 +77,12 @@ pub(crate) enum Command {
     EngineBench(EngineBench),
 }
 
-/// What a command that is not built was told.
+/// The words after a command that this build lacks.
 #[cfg(not(feature = "live"))]
 #[derive(Debug, ClapArgs)]
 #[command(disable_help_flag = true)]
 pub(crate) struct NotBuilt {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
     _words: Vec<String>,
 }
 

@@ -1,7 +1,6 @@
 //! `lingua load` and its kin: what they put on a scheduler, and what they refuse to.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::{lingua, scenario, text};
 
@@ -70,7 +69,7 @@ fn too_few_descriptors_make_a_load_void_before_it_begins() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("load.toml"), LOAD).unwrap();
     let command = r#"ulimit -n 64 && exec "$0" load load.toml"#;
-    let mut shell = Command::new("sh");
+    let mut shell = std::process::Command::new("sh");
     let shell = shell.args(["-c", command, env!("CARGO_BIN_EXE_lingua")]).current_dir(dir.path());
     let out = shell.output().unwrap();
     let told = text(&out.stdout);

@@ -9,8 +9,8 @@ use crate::instance::sessions::Session;
 use crate::instance::{Instance, JobId};
 use crate::{Micros, RequestId};
 
-/// Hangovers looked at.
-const HANGOVERS: usize = 7;
+/// The first three levels of a heap.
+const LEAST: usize = 7;
 
 impl Instance {
     /// Reads what the answer to a job will look at here, and tells which request the job is for.
@@ -21,10 +21,10 @@ impl Instance {
         Some(job.request)
     }
 
-    /// Reads what the hangovers that end soon will look at.
+    /// Reads what hangovers will look at that end soon, few of them.
     pub fn foresee_hangovers(&self, until: Micros) -> u32 {
-        // The least of a heap are among its first.
-        let first = self.timers.hangovers.iter().take(HANGOVERS);
+        // Nearly all of the least are there; one that is missed costs time and nothing else.
+        let first = self.timers.hangovers.iter().take(LEAST);
         let soon = first.filter(|Reverse((at, _))| *at <= until);
         let sessions = soon.filter_map(|Reverse((_, key))| self.sessions.get(*key));
         sessions.fold(0, |read, session| read ^ session.foresee())

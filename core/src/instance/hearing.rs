@@ -12,7 +12,8 @@ use crate::instance::slab::Key;
 use crate::instance::{Cx, Instance};
 use crate::{Micros, SessionId};
 
-/// Where an instance keeps a session, for callers that name it often.
+/// Where an instance keeps a session, for callers that name it often. Never zero, so that one that may
+/// be unknown is one word as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seat(NonZeroU32);
 
@@ -87,6 +88,7 @@ impl Instance {
     /// Reads what a chunk of a session will look at; without a seat, that of the first one.
     #[inline]
     pub fn foresee_chunk(&self, seat: Option<Seat>) -> u32 {
+        // Without a branch, which nobody could guess.
         let at = seat.map_or(0, |seat| seat.0.get()).saturating_sub(1);
         self.ears.0.get(at as usize).map_or(0, |ear| ear.segmenter.begun())
     }

@@ -1,7 +1,7 @@
-//! A turn of a timing wheel: slots that hold lists, and bits that tell which hold any.
+//! One level of a timing wheel: slots that hold lists, and bits that tell which hold any.
 //!
-//! Lists are chains of blocks, so that a slot itself is one word and the slots of a turn stay in the
-//! nearest cache.
+//! Lists are chains of blocks, so that a slot itself is one word and those of a level stay in the nearest
+//! cache.
 
 /// Slots of a level, as a power of two.
 pub(super) const SLOT_BITS: u32 = 12;
@@ -24,7 +24,8 @@ struct Block<T> {
     items: [T; BLOCK],
 }
 
-/// The blocks of all lists. One freed last is used first: it is still in the cache.
+/// The blocks of all lists. One freed last is used first: it is still in the cache. An item alone in its
+/// slot takes a block as well, and memory that was needed once is kept.
 #[derive(Debug)]
 pub(super) struct Blocks<T> {
     blocks: Vec<Block<T>>,
@@ -56,7 +57,7 @@ impl<T: Copy> Blocks<T> {
     #[cold]
     fn grow(&mut self, item: T) -> u32 {
         let at = self.blocks.len() as u32;
-        assert!(at < NONE, "fewer than 2^32 blocks");
+        assert!(at < NONE, "2^32 blocks of events are pending");
         self.blocks.push(Block { next: at, len: 1, items: [item; BLOCK] });
         at
     }
@@ -112,7 +113,7 @@ impl<T: Copy> Blocks<T> {
     }
 }
 
-/// Slots are counted without end; a level tells apart those of one turn.
+/// Slots are counted without end; a level tells apart as many as it has.
 #[derive(Debug)]
 pub(super) struct Level {
     tails: Box<[u32; SLOTS]>,
@@ -128,11 +129,11 @@ impl Default for Level {
 }
 
 impl Level {
-    /// Slots of one turn.
+    /// Slots of the level.
     pub(super) const SLOTS: u64 = SLOTS as u64;
 
-    // As a call it would take the entry through memory.
     /// Appends to a slot's list.
+    // As a call it would take the item through memory.
     #[inline(always)]
     pub(super) fn push<T: Copy>(&mut self, slot: u64, item: T, blocks: &mut Blocks<T>) {
         let slot = slot as usize % SLOTS;
@@ -167,16 +168,16 @@ impl Level {
         Some(list)
     }
 
-    /// The first slot from `from` on, less than a turn away, that holds a list.
+    /// The first slot from `from` on, less than all slots away, that holds a list.
     #[inline]
     pub(super) fn first(&self, from: u64) -> Option<u64> {
         let at = from % Self::SLOTS;
-        let turn = from - at;
-        let here = self.first_of_turn(at).map(|slot| turn + slot);
-        here.or_else(|| self.first_of_turn(0).map(|slot| turn + Self::SLOTS + slot))
+        let round = from - at;
+        let here = self.first_of_round(at).map(|slot| round + slot);
+        here.or_else(|| self.first_of_round(0).map(|slot| round + Self::SLOTS + slot))
     }
 
-    fn first_of_turn(&self, from: u64) -> Option<u64> {
+    fn first_of_round(&self, from: u64) -> Option<u64> {
         let word = (from / 64) as usize;
         let here = self.bits.get(word)? & (u64::MAX << (from % 64));
         if here != 0 {

@@ -1,11 +1,11 @@
-//! The slot whose turn it is: a wheel of single microseconds.
+//! The slot that time has come to: a wheel of single microseconds.
 
 use super::{FINE_BITS, Hung};
 
 /// Microseconds of a slot.
 const SPAN: usize = 1 << FINE_BITS;
 
-/// Words of a bit for each microsecond, fewer than the bits of the summary.
+/// Words of a bit for each microsecond, no more than the summary has bits.
 const WORDS: usize = SPAN / 64;
 const _: () = assert!(WORDS <= 32);
 

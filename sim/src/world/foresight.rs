@@ -29,8 +29,8 @@ impl World {
         let alone = self.servers.len() == 1;
         let mut touched = 0;
         self.queue.each_upcoming(|event| {
-            // Nearly all events are of two kinds, and no branch could foretell which: where it is the
-            // other one, the first of each is touched.
+            // Nearly all events are of two kinds, and the processor cannot guess which. So there is no
+            // branch on it: where it is the other kind, the first of each is touched.
             let talker = if let Event::Talk(at, _) = event { at } else { 0 };
             let (letter, seat) = match event {
                 Event::Chunk(letter, seat) => (letter, seat),

@@ -45,6 +45,9 @@ use server::Server;
 use store::Store;
 use talkers::{Talker, TalkerGroup};
 
+// With its time four share a cache line of the queue.
+const _: () = assert!(size_of::<Event>() == 12);
+
 /// What happens at one instant.
 // Whole words, so that the queue moves it as such; the numbers are those of the digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +81,8 @@ enum Event {
     Restart(u16) = 13,
     /// A row of the time series is due.
     Sample = 14,
-    /// Audio has arrived at an instance, for a session of this seat if the client's socket knows.
+    /// Audio has arrived at an instance. The seat, if the client's socket knows it, is for
+    /// [`World::look_ahead`] alone.
     Chunk(u32, Option<Seat>) = 15,
 }
 
@@ -229,7 +233,7 @@ impl World {
     pub(crate) fn run(&mut self, progress: &mut dyn Progress) -> Result<(), SimError> {
         let quiet_until = self.end + self.quiet_span();
         let mut steps = 0u32;
-        let mut turn = self.queue.turn();
+        let mut slot = self.queue.slot();
         while self.broken.is_none() && self.void.is_none() {
             let beat_at = self.heartbeats.peek().map_or(Micros::NEVER, |&Reverse((at, ..))| at);
             let next = self.queue.pop_by(beat_at);
@@ -238,8 +242,8 @@ impl World {
                 break;
             }
             self.now = at;
-            if self.queue.turn() != turn {
-                turn = self.queue.turn();
+            if self.queue.slot() != slot {
+                slot = self.queue.slot();
                 self.look_ahead();
             }
             if let Some((_, event)) = next {

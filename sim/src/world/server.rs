@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use lingua_core::instance::{Cx, Final, Input, Instance, Output, Routed, Store as Link};
 use lingua_core::{InstanceId, Micros};
 
+use crate::fifo::take_first;
 use crate::setup;
 use crate::world::mail::{Audio, Leg, Mail};
 use crate::world::store::CLUSTER;
@@ -206,14 +207,10 @@ impl World {
             if !server.up || server.busy_until >= nanos(self.now) + 1_000 {
                 break;
             }
-            let Some(message) = server.queue.pop_front() else { break };
-            if server.queue.is_empty() {
-                // It begins at its first place again, which is in the cache.
-                server.queue.clear();
-            }
-            match message {
-                Message::Audio(audio) => self.serve_audio(audio),
-                Message::Other(input) => self.serve(at, *input),
+            match take_first(&mut server.queue) {
+                Some(Message::Audio(audio)) => self.serve_audio(audio),
+                Some(Message::Other(input)) => self.serve(at, *input),
+                None => break,
             }
         }
         self.schedule_free(at);

@@ -95,7 +95,8 @@ pub(super) fn table(dir: &Path, threads: usize, measured: &Measured) -> Result<S
          one of them, for half a second of two; its share is that of the jobs failed. The two \
          snapshot delays are each run for 15 s. Needless \
          refusals are those made while a fitting node was free. The hottest key is that of the \
-         live server on Redis, its share that of all touches of keys, inside scripts too. Inputs: \
+         live server on Redis with 200 sessions, its share that of all touches of keys, inside \
+         scripts too. Inputs: \
          all costs assumed. Measured rows: all instances, Redis and the load generator share the \
          machine.\n{}\n{}",
         table.to_markdown(),

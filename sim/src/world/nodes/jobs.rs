@@ -6,6 +6,7 @@ use lingua_core::{AffinityOutcome, Micros, RequestId};
 
 use super::{Phase, TAIL, Tail, WORKS_MAX, Work};
 use crate::Broken;
+use crate::fifo::take_first;
 use crate::streams::{Purpose, mix, request_key};
 use crate::world::mail::{Leg, Mail};
 use crate::world::{Event, World};
@@ -94,11 +95,7 @@ impl World {
     pub(super) fn start_works(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
         while (node.works.len() as u32) < node.max_jobs {
-            let Some(work) = node.queued.pop_front() else { break };
-            if node.queued.is_empty() {
-                // It begins at its first place again, which is in the cache.
-                node.queued.clear();
-            }
+            let Some(work) = take_first(&mut node.queued) else { break };
             node.works.push(work);
             self.trace.job_starts(self.now, at, work.id);
             let span = if work.missing_model.is_some() {
