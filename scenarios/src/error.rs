@@ -50,13 +50,18 @@ impl Error {
 
     /// A file that the system does not let us read.
     pub fn unreadable(path: &Path, error: &std::io::Error) -> Self {
-        let near = match error.kind() {
-            std::io::ErrorKind::NotFound => neighbour(path),
-            _ => None,
-        };
-        let mend = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        Self::file(path, format!("{}{mend}", plain_io(error)))
+        Self::file(path, why_unreadable(path, error))
     }
+}
+
+/// Why the system does not let us read a file, and a file that may be meant.
+pub(crate) fn why_unreadable(path: &Path, error: &std::io::Error) -> String {
+    let near = match error.kind() {
+        std::io::ErrorKind::NotFound => neighbour(path),
+        _ => None,
+    };
+    let mend = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    format!("{}{mend}", plain_io(error))
 }
 
 fn plain_io(error: &std::io::Error) -> String {

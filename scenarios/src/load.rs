@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use crate::document::{Change, Document, prune};
-use crate::error::{Error, Place};
+use crate::error::{Error, Place, why_unreadable};
 use crate::fault::{Faults, Part, split};
 use crate::{Scenario, csv_input, preset, shape, validate};
 
@@ -87,10 +87,10 @@ pub fn costs_of(path: &Path) -> Result<Vec<String>, Error> {
         if let Some(Value::String(file)) = value.get_mut("empirical") {
             let place = std::path::absolute(base.join(&*file));
             let place = place.map_err(|error| Error::unreadable(path, &error))?;
-            if !place.is_file() {
-                let what = format!("costs.{name} names {}, which is no file", place.display());
-                return Err(Error::file(path, what));
-            }
+            std::fs::metadata(&place).map_err(|error| {
+                let why = why_unreadable(&place, &error);
+                Error::file(path, format!("costs.{name} names {}: {why}", place.display()))
+            })?;
             *file = place.display().to_string();
         }
         Ok(value)
